@@ -19,8 +19,8 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
+from privbandits_cli.games.dealt import new_rounds
 from privbandits_cli.games.on_demand import Crowd, direction
-from privbandits_cli.games.vector_loop import new_rounds
 from privbandits_cli.numerics.jit import Records, bind, kept, record
 from privbandits_cli.numerics.sfc64 import Words, fill_normal, layers, source, uniform
 from privbandits_cli.numerics.text import exact

@@ -16,14 +16,14 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.algorithms.adap_ucb import ended, idle, note, stay
+from privbandits_cli.algorithms.adap_ucb import ended
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
-__all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "update"]
+__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(bandit.Algorithm):

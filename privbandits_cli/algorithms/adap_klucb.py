@@ -9,12 +9,12 @@ kl(x, q) <= β ln t / m. The algorithm is ε-DP. With β > 3 its regret is of th
 import numpy as np
 
 from privbandits_cli.algorithms import adap_ucb
-from privbandits_cli.algorithms.adap_ucb import idle, note, stay, update
+from privbandits_cli.algorithms.adap_ucb import update
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.kl import clipped, reach
 
-__all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "update"]
+__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(adap_ucb.Parameters):

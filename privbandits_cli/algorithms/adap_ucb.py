@@ -98,25 +98,6 @@ def ended(state: Record, arm: int, gain: float) -> int:
     return m
 
 
-def idle(state: Record) -> int:
-    """How many rounds, from this one on, neither begin nor end an episode."""
-    rounds: int = max(0, state.left - 1)
-    return rounds
-
-
-def stay(state: Record) -> int:
-    """`choose` in an idle round."""
-    arm: int = state.arm
-    return arm
-
-
-def note(state: Record, gain: float, rng: Draws) -> None:
-    """`update` in an idle round."""
-    state.total += gain
-    state.left -= 1
-    state.t += 1
-
-
 def probabilities(state: Record, out: Floats) -> None:
     out[:] = 0.0
     out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -17,38 +17,13 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import dp_reduction, htinf, mini_batch
-from privbandits_cli.algorithms.mini_batch import (
-    begin,
-    choose,
-    idle,
-    note,
-    probabilities,
-    refine,
-    released,
-    settle,
-    stay,
-    update,
-    usual,
-)
+from privbandits_cli.algorithms.mini_batch import choose, probabilities, released, update
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Records
 
-__all__ = [
-    "Parameters",
-    "begin",
-    "choose",
-    "idle",
-    "note",
-    "probabilities",
-    "refine",
-    "released",
-    "settle",
-    "stay",
-    "update",
-    "usual",
-]
+__all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(bandit.Algorithm):

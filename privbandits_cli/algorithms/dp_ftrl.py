@@ -72,9 +72,6 @@ class Aggregating(linear.Algorithm):
         """Another remedy for the error about the law of the noise, in words; empty if there is none."""
         return ""
 
-    def in_vectors(self, setting: Setting) -> bool:
-        return self.base.in_vectors(setting)
-
     def resolved(self, setting: Setting) -> dict[str, Any]:
         """The values of the counter's parameters that were left out."""
         n = last_prefix(setting.horizon)

@@ -12,12 +12,12 @@ distribution`). A longer first phase, `first: 16`, makes such trials rare.
 
 import numpy as np
 
-from privbandits_cli.algorithms.dp_klucb import Phased, begin, idle, note, stay, update
+from privbandits_cli.algorithms.dp_klucb import Phased, begin, update
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped, private_kl
 
-__all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "update"]
+__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(Phased):

@@ -203,24 +203,6 @@ def end(state: Record, arm: int, laplace: float) -> None:
     state.played = 0
 
 
-def idle(state: Record) -> int:
-    """How many rounds, from this one on, neither begin nor end a phase."""
-    return state.length - 1 - state.played if state.played > 0 else 0
-
-
-def stay(state: Record) -> int:
-    """`choose` in an idle round."""
-    arm: int = state.arm
-    return arm
-
-
-def note(state: Record, gain: float, rng: Draws) -> None:
-    """`update` in an idle round."""
-    state.total += gain
-    state.played += 1
-    state.t += 1
-
-
 def probabilities(state: Record, out: Floats) -> None:
     out[:] = 0.0
     out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -11,34 +11,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.dp_reduction import (
-    Noisy,
-    NoisyGains,
-    begin,
-    choose,
-    probabilities,
-    refine,
-    released,
-    settle,
-)
+from privbandits_cli.algorithms.dp_reduction import Noisy, NoisyGains, choose, probabilities, released
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
-__all__ = [
-    "Parameters",
-    "begin",
-    "choose",
-    "corollary_3_2_epsilon",
-    "probabilities",
-    "refine",
-    "released",
-    "settle",
-    "update",
-    "usual",
-]
+__all__ = ["Parameters", "choose", "corollary_3_2_epsilon", "probabilities", "released", "update"]
 
 base_update: Any = unbound
-base_usual: Any = unbound
 
 
 def corollary_3_2_epsilon(setting: Setting) -> float:
@@ -120,12 +99,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     noisy = released(state, gain, rng)
     if -state.b <= noisy <= state.b + 1.0:
         base_update(state.wrapped, arm, (noisy + state.b) * state.shrink, rng)
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """Do what `update` does if the gain is usual for the base; otherwise change nothing and return False."""
-    noisy = released(state, gain, rng)
-    done = True
-    if (noisy >= -state.b) & (noisy <= state.b + 1.0):
-        done = base_usual(state.wrapped, arm, (noisy + state.b) * state.shrink, rng)
-    return done

@@ -298,10 +298,6 @@ class Tuned(Parameters):
             **room(known, setting.n_arms),
         )
 
-    def in_vectors(self, setting: Setting) -> bool:
-        """Unless a Wishart node asks for gamma numbers of shape 1 or less."""
-        return not self.wishart or self.rows(setting) > setting.known().dimension + 1
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The printed bound, and those from the exact privacy losses of all releases, or of m Wishart nodes.
 

@@ -16,11 +16,7 @@ from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
-base_begin: Any = unbound
-base_refine: Any = unbound
-base_settle: Any = unbound
 base_update: Any = unbound
-base_usual: Any = unbound
 base_probabilities: Any = unbound
 
 
@@ -113,23 +109,6 @@ def choose(state: Record, rng: Draws) -> int:
     return arm
 
 
-def begin(state: Record, rng: Draws) -> None:
-    """The parts of the base's `choose`, if it has them."""
-    base_begin(state.wrapped, rng)
-
-
-def refine(state: Record, rng: Draws) -> bool:
-    """Whether another pass of the base has moved anything."""
-    moved: bool = base_refine(state.wrapped, rng)
-    return moved
-
-
-def settle(state: Record, rng: Draws) -> int:
-    """The arm."""
-    arm: int = base_settle(state.wrapped, rng)
-    return arm
-
-
 def released(state: Record, gain: float, rng: Draws) -> float:
     """The noisy gain g', the only thing that the base and any observer learn of the gain."""
     noisy: float = gain + state.scale * rng.laplace
@@ -138,12 +117,6 @@ def released(state: Record, gain: float, rng: Draws) -> float:
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     base_update(state.wrapped, arm, released(state, gain, rng), rng)
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """Do what `update` does if the gain is usual for the base; otherwise change nothing and return False."""
-    done: bool = base_usual(state.wrapped, arm, released(state, gain, rng), rng)
-    return done
 
 
 def probabilities(state: Record, out: Floats) -> None:

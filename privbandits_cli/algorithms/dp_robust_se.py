@@ -16,18 +16,15 @@ from privbandits_cli.algorithms.robust_se import (
     canary,
     choose,
     cut,
-    idle,
     probabilities,
     pulled,
     reaches_a_mean,
-    stay,
-    wait,
 )
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
 
-__all__ = ["Parameters", "canary", "choose", "idle", "note", "probabilities", "stay", "update"]
+__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Eliminating):
@@ -67,8 +64,3 @@ def noise(state: Record, rng: Draws) -> float:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, cut(state, gain), noise(state, rng)):
         begin(state)
-
-
-def note(state: Record, gain: float, rng: Draws) -> None:
-    """`update` in an idle round."""
-    wait(state, cut(state, gain))

@@ -11,22 +11,13 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.algorithms.robust_se import (
-    choose,
-    contest,
-    idle,
-    probabilities,
-    pulled,
-    reaches_a_mean,
-    stay,
-    wait,
-)
+from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, pulled, reaches_a_mean
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
-__all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "update"]
+__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(bandit.Algorithm):
@@ -84,8 +75,3 @@ def noise(state: Record, rng: Draws) -> float:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, gain, noise(state, rng)):
         begin(state)
-
-
-def note(state: Record, gain: float, rng: Draws) -> None:
-    """`update` in an idle round."""
-    wait(state, gain)

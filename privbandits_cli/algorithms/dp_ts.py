@@ -20,9 +20,10 @@ import numpy as np
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import halves
 from privbandits_cli.algorithms import lazy_dp_ts
-from privbandits_cli.algorithms.lazy_dp_ts import BASES, lead, refine, settle, shape
+from privbandits_cli.algorithms.lazy_dp_ts import BASES, shape
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.numerics.bits import largest_beta
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
 
@@ -43,7 +44,6 @@ class Parameters(lazy_dp_ts.Parameters):
         return record(
             offset=6 * math.sqrt(8) / self.epsilon / BASES[self.log] ** 2,  # times ln(O + 1) ln t
             t=1,
-            arm=0,
             scale=2 / self.epsilon,
             plays=np.zeros(n_arms, np.int64),  # O
             logs=np.zeros(n_arms),  # ln(O + 1)
@@ -55,8 +55,6 @@ class Parameters(lazy_dp_ts.Parameters):
             noise=np.zeros((n_arms, depth(setting.horizon) + 1)),  # the noise of the tree
             ones=np.zeros(n_arms),  # p O + 1
             zeros=np.zeros(n_arms),  # (1 - p) O + 1
-            low=np.zeros(n_arms),  # bounds on θ
-            high=np.zeros(n_arms),
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -68,18 +66,14 @@ class Parameters(lazy_dp_ts.Parameters):
         return halves(self.epsilon * sensitivity, delta, source, view, setting.horizon - setting.n_arms >= 2)
 
 
-def begin(state: Record, rng: Numbers) -> None:
-    """Set the laws of all θ, and the arm, or -1 if the bounds do not show it."""
+def choose(state: Record, rng: Numbers) -> int:
+    if state.t <= len(state.plays):  # at first each arm in turn
+        arm: int = state.t - 1
+        return arm
     far = state.offset * logarithm(float(state.t))
     for i in range(len(state.plays)):
         shape(state, i, state.sums[i] + far * state.logs[i], state.plays[i])
-    lead(state, rng)
-
-
-def choose(state: Record, rng: Numbers) -> int:
-    begin(state, rng)
-    refine(state, rng)
-    return settle(state, rng)
+    return largest_beta(rng.bits, state.ones, state.zeros)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

@@ -33,7 +33,6 @@ from privbandits_cli.mechanisms.arm_trees import Choice, add_item
 from privbandits_cli.mechanisms.tree import close_node
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
-from privbandits_cli.numerics.vectors import where
 
 ROOT_8 = math.sqrt(8)
 POWERS = {"mishra_thakurta": -4.0, "azize": -2.0}  # of T, the default of γ; Azize 2024 leaves it open
@@ -107,8 +106,6 @@ class Parameters(bandit.Algorithm):
             t=1,
             plays=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
-            n=1,  # plays of the last arm
-            total=0.0,  # its noisy sum
             means=np.full(n_arms, np.inf),  # arms that were never played come first
             roots=np.zeros(n_arms),  # 1/√n
             inverses=np.zeros(n_arms),  # 1/n, for `with_nu` times 1 + ln n between powers of two
@@ -207,40 +204,14 @@ def prefix_noise(state: Record, arm: int, n: int, laplace: float) -> float:
     return total
 
 
-def jump(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """The part of `update` whose addresses depend on the arm: its noisy sum."""
-    n = state.plays[arm] + 1
-    total = state.sums[arm] + gain
-    state.plays[arm], state.sums[arm] = n, total
-    state.n, state.total = n, total + prefix_noise(state, arm, n, rng.laplace)
-
-
-def terms(state: Record) -> tuple[float, float, float]:
-    """Of the last arm: its noisy mean, 1/√n, and the factor of its bonus for the noise."""
-    n = state.n
-    odd = (n & (n - 1)) * state.grows != 0  # not a power of two
-    return (
-        np.divide(state.total, n),
-        np.divide(1.0, np.sqrt(n)),
-        np.divide(where(odd, 1.0 + logarithm(float(n)), 1.0), n),
-    )
-
-
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    jump(state, arm, gain, rng)
-    state.means[arm], state.roots[arm], state.inverses[arm] = terms(state)
+    n, total = state.plays[arm] + 1, state.sums[arm] + gain
+    state.plays[arm], state.sums[arm] = n, total
+    odd = (n & (n - 1)) * state.grows != 0  # not a power of two
+    state.means[arm] = np.divide(total + prefix_noise(state, arm, n, rng.laplace), n)
+    state.roots[arm] = np.divide(1.0, np.sqrt(n))
+    state.inverses[arm] = np.divide(1.0 + logarithm(float(n)) if odd else 1.0, n)
     state.t += 1
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """The rest of `update`, without an address that depends on the arm."""
-    mean, root, inverse = terms(state)
-    for i in range(len(state.means)):
-        means, roots, inverses = state.means[i], state.roots[i], state.inverses[i]
-        state.means[i], state.roots[i] = mean if i == arm else means, root if i == arm else roots
-        state.inverses[i] = inverse if i == arm else inverses
-    state.t += 1
-    return True
 
 
 def probabilities(state: Record, out: Floats) -> None:

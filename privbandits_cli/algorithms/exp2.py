@@ -139,31 +139,6 @@ def multiply(state: Record, arm: int, step: float) -> None:
         state.least = state.sums[1] / WORN
 
 
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """Do what `update` does if this gain is usual, without branches; otherwise change nothing and return False."""
-    total, weight, share = state.sums[1], state.weights[0], state.mu[0]
-    for i in range(1, len(state.weights)):
-        other, its = state.weights[i], state.mu[i]
-        weight, share = other if i == arm else weight, its if i == arm else share
-    mass = (1.0 - state.gamma) * weight + state.gamma * total * share
-    return usually(state, arm, weight, np.divide(-state.eta * (1.0 - gain) * total, mass))
-
-
-def usually(state: Record, arm: int, weight: float, step: float) -> bool:
-    """`multiply` in its usual case, for the arm of this weight."""
-    grown = weight * small_exponential(step)
-    total, least = state.sums[1] + (grown - weight), state.least
-    fits: bool = (abs(step) < NEAR) & (weight > SMALL) & (total >= least) & (total <= LARGE)
-    grown, step = (grown, step) if fits else (weight, NOTHING)
-    for i in range(len(state.weights)):
-        own, rewards = state.weights[i], state.gains[i]
-        state.weights[i] = grown if i == arm else own
-        state.gains[i] = rewards + step if i == arm else rewards
-    state.least = total / WORN if fits & (total > WORN * least) else least
-    state.sums[1] = total if fits else state.sums[1]
-    return fits
-
-
 WORN = 16.0  # the weights are recomputed when their sum has fallen by this factor
 
 

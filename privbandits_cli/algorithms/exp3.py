@@ -177,37 +177,15 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     mass = (1.0 - state.gamma) * weight + state.rate * total  # p_i Σ_j weights at the draw
     step = state.rate * gain * total / mass  # of any size and sign if gains are noisy
     state.gains[arm] += step
-    if abs(step) < NEAR and SMALL < weight < LARGE:  # the usual case
-        put(state, arm, weight * small_exponential(step))
-        return
-    grown = state.gains[arm] - state.offset
-    if grown > 500.0:  # exp overflows at 709
-        restart(state, state.gains[arm])
-    else:
-        put(state, arm, np.exp(grown))
-        if state.sums[1] < SMALL:  # exp underflows at -745
-            restart(state, largest(state.gains))
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """Do what `update` does if this gain is usual, without branches; otherwise change nothing and return False."""
-    weight, total = state.weights[0], state.sums[1]
-    for i in range(1, len(state.weights)):
-        other = state.weights[i]
-        weight = other if i == arm else weight
-    mass = (1.0 - state.gamma) * weight + state.rate * total
-    step = np.divide(state.rate * gain * total, mass)  # "/" would check for 0, which prevents vectors
-    small: bool = (abs(step) < NEAR) & (weight > SMALL) & (weight < LARGE)
-    grown, step = (weight * small_exponential(step), step) if small else (weight, NOTHING)
-    added = NOTHING
-    for i in range(len(state.weights)):
-        own, rewards = state.weights[i], state.gains[i]
-        own = grown if i == arm else own
-        state.weights[i] = own
-        state.gains[i] = rewards + step if i == arm else rewards
-        added += own
-    state.sums[1] = added  # the same number as before if nothing has changed
-    return small
+    near = abs(step) < NEAR and SMALL < weight < LARGE  # the usual case
+    grown = weight * small_exponential(step)
+    if not near:
+        grown = np.exp(min(state.gains[arm] - state.offset, 500.0))  # exp overflows at 709, ...
+    put(state, arm, grown)
+    if not near:
+        far = state.gains[arm] - state.offset
+        if far > 500.0 or state.sums[1] < SMALL:  # ... and underflows at -745
+            restart(state, state.gains[arm] if far > 500.0 else largest(state.gains))
 
 
 def put(state: Record, arm: int, weight: float) -> None:

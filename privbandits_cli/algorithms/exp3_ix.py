@@ -7,17 +7,16 @@ small.
 
 import math
 
-import numpy as np
 from pydantic import Field
 
 from privbandits_cli.algorithms import exp2
-from privbandits_cli.algorithms.exp2 import choose, multiply, probabilities, usually
+from privbandits_cli.algorithms.exp2 import choose, multiply, probabilities
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Record, Records, record
 
-__all__ = ["Parameters", "choose", "probabilities", "update", "usual"]
+__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(bandit.Algorithm):
@@ -60,13 +59,3 @@ class Tuned(Parameters):
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     p = state.weights[arm] / state.sums[1]
     multiply(state, arm, -state.eta * (1.0 - gain) / (p + state.implicit))
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """Do what `update` does if this gain is usual, without branches; otherwise change nothing and return False."""
-    weight = state.weights[0]
-    for i in range(1, len(state.weights)):
-        other = state.weights[i]
-        weight = other if i == arm else weight
-    p = np.divide(weight, state.sums[1])
-    return usually(state, arm, weight, np.divide(-state.eta * (1.0 - gain), p + state.implicit))

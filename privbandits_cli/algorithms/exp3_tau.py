@@ -11,20 +11,10 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import exp3, mini_batch
 from privbandits_cli.algorithms.dp_lambda_lap import corollary_3_2_epsilon
-from privbandits_cli.algorithms.mini_batch import (
-    choose,
-    corollary_3_2,
-    corollary_3_3_printed,
-    idle,
-    note,
-    probabilities,
-    stay,
-    update,
-    usual,
-)
+from privbandits_cli.algorithms.mini_batch import choose, corollary_3_2, corollary_3_3_printed, probabilities, update
 from privbandits_cli.games.bandit import Setting
 
-__all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "update", "usual"]
+__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(mini_batch.Parameters):

@@ -9,6 +9,8 @@ i.i.d. gains. A round resamples K times on average.
 c = 2 is the value in the paper's figures; its proof has c = 0.42. `resamplings` averages several estimates w_i.
 """
 
+from typing import Any
+
 import numpy as np
 from pydantic import Field
 
@@ -16,7 +18,7 @@ from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.bits import uniform
-from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, once, record
 
 
 class Parameters(bandit.Algorithm):
@@ -34,24 +36,32 @@ class Parameters(bandit.Algorithm):
         return record(t=1, c=self.c, resamplings=self.resamplings, losses=np.zeros(setting.n_arms))
 
 
-def leader(state: Record, rng: Numbers, turn: int) -> int:
+def leader(state: Record, bits: Any, turn: int) -> int:
     """The perturbed leader with the numbers of this turn of the round; turn 0 chooses the arm."""
     inverse, k, least, arm = np.sqrt(state.t) / state.c, len(state.losses), np.inf, 0
     for i in range(k):
-        loss = state.losses[i] - inverse / np.sqrt(-np.log(uniform(rng.bits, k * turn + i)))
+        loss = state.losses[i] - inverse / np.sqrt(-np.log(uniform(bits, k * turn + i)))
         if loss < least:
             least, arm = loss, i
     return arm
 
 
 def choose(state: Record, rng: Numbers) -> int:
-    return leader(state, rng, 0)
+    return leader(state, rng.bits, 0)
+
+
+@once
+def resampled(state: Record, bits: Any, arm: int) -> int:
+    """The turns until the arm has led `resamplings` times, which estimate 1/p of this arm."""
+    turn, found = 0, 0
+    while found < state.resamplings:
+        turn += 1
+        found += leader(state, bits, turn) == arm
+    return turn
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
-    loss, turn, found = 1.0 - gain, 0, 0
-    while loss != 0.0 and found < state.resamplings:
-        turn += 1
-        found += leader(state, rng, turn) == arm
-    state.losses[arm] += loss * turn / state.resamplings
+    loss = 1.0 - gain
+    if loss != 0.0:
+        state.losses[arm] += loss * resampled(state, rng.bits, arm) / state.resamplings
     state.t += 1

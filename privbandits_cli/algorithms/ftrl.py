@@ -17,7 +17,6 @@ from privbandits_cli.games.linear import Cube, Draws, Floats, Setting, Simplex, 
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records, record
-from privbandits_cli.numerics.vectors import everywhere, where
 
 Regulariser = Literal["entropic", "euclidean"]
 
@@ -49,9 +48,6 @@ class Parameters(linear.Algorithm):
 
     def tuned(self, setting: Setting) -> "Tuned":
         return self.tuned_for(setting, 0.0)
-
-    def in_vectors(self, setting: Setting) -> bool:
-        return True
 
 
 class Tuned(Parameters):
@@ -94,7 +90,7 @@ def choose(state: Record, x: Floats, rng: Draws) -> None:
         shrink(x)
     elif state.kind == CUBE:
         for i in range(len(x)):
-            x[i] = where(x[i] > 1.0, 1.0, where(x[i] < -1.0, -1.0, x[i]))
+            x[i] = 1.0 if x[i] > 1.0 else -1.0 if x[i] < -1.0 else x[i]  # NaN stays NaN
     else:
         project(x)
 
@@ -108,7 +104,7 @@ def soften(eta: float, losses: Floats, x: Floats) -> None:
     """x_i ∝ exp(-eta losses_i)."""
     least = losses[0]
     for i in range(1, len(losses)):
-        least = where(losses[i] < least, losses[i], least)
+        least = losses[i] if losses[i] < least else least
     for i in range(len(x)):  # not len(losses), a constant for the compiler, which would unroll the loop
         x[i] = exponential(eta * (least - losses[i]))
     total = 0.0
@@ -124,11 +120,10 @@ def shrink(x: Floats) -> None:
     squares = 0.0
     for i in range(len(x)):
         squares += x[i] * x[i]
-    if everywhere(squares <= 1.0):
-        return
-    inverse = where(squares > 1.0, 1.0 / np.sqrt(squares), 1.0)
-    for i in range(len(x)):
-        x[i] *= inverse
+    if squares > 1.0:
+        inverse = 1.0 / np.sqrt(squares)
+        for i in range(len(x)):
+            x[i] *= inverse
 
 
 def project(x: Floats) -> None:
@@ -138,18 +133,18 @@ def project(x: Floats) -> None:
     """
     largest = x[0]
     for i in range(1, len(x)):
-        largest = where(x[i] > largest, x[i], largest)
+        largest = x[i] if x[i] > largest else largest
     for i in range(len(x)):
         x[i] -= largest
     threshold = -1.0
     for _ in range(len(x)):
         total, count = -1.0, 0.0
         for i in range(len(x)):
-            total += where(x[i] > threshold, x[i], 0.0)
-            count += where(x[i] > threshold, 1.0, 0.0)
+            total += x[i] if x[i] > threshold else 0.0
+            count += 1.0 if x[i] > threshold else 0.0
         implied = np.divide(total, count)
-        if everywhere(implied <= threshold):
+        if not implied > threshold:
             break
-        threshold = where(implied > threshold, implied, threshold)
+        threshold = implied
     for i in range(len(x)):
-        x[i] = where(x[i] <= threshold, 0.0, x[i] - threshold)  # NaN stays NaN
+        x[i] = 0.0 if x[i] <= threshold else x[i] - threshold  # NaN stays NaN

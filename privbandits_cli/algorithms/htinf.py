@@ -11,13 +11,13 @@ doubles. `noisy_regret_bound` has the bound that follows.
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.tsallis_inf import begin, choose, probabilities, refine, settle
+from privbandits_cli.algorithms.tsallis_inf import choose, probabilities
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Record, Records, record
 
-__all__ = ["THETA", "Parameters", "begin", "choose", "probabilities", "refine", "settle", "update", "usual"]
+__all__ = ["THETA", "Parameters", "choose", "probabilities", "update"]
 
 THETA = 1 - 2 ** (-1 / 3)
 
@@ -55,15 +55,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if abs(loss) <= THETA * state.sigma * np.sqrt(state.t * p):
         state.losses[arm] += loss / p
     state.t += 1
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """Do what `update` does, without branches; every gain is usual."""
-    loss = 1.0 - gain
-    for i in range(len(state.p)):
-        p, losses = state.p[i], state.losses[i]
-        seen = (i == arm) & (abs(loss) <= THETA * state.sigma * np.sqrt(state.t * p))
-        estimated = losses + np.divide(loss, p)
-        state.losses[i] = estimated if seen else losses
-    state.t += 1
-    return True

@@ -16,10 +16,9 @@ from pydantic import Field
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, once, record
 from privbandits_cli.numerics.kl import clipped, reach_of
 from privbandits_cli.numerics.logarithm import logarithm
-from privbandits_cli.numerics.vectors import where
 
 SLACK = 1e-9  # an index that is nearer to another one, or to the bar, is solved
 HUGE = 1e280  # in place of infinity, of which 0 times is no number
@@ -41,8 +40,6 @@ class Parameters(bandit.Algorithm):
         return record(
             t=1,
             c=self.c,
-            arm=0,  # of this round, or -1 while it is not known
-            cost=0.0,  # ln t + c ln ln t
             last=0,  # the arm of the last round
             bar=0.0,  # -ln(1 - q) of a q that the index of the last arm is likely to exceed alone
             q=0.0,
@@ -55,39 +52,32 @@ class Parameters(bandit.Algorithm):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    begin(state, rng)
-    refine(state, rng)
-    return settle(state, rng)
-
-
-def begin(state: Record, rng: Draws) -> None:
-    """Set the arm: at first each in turn, then the last one if the bar shows that it leads again, else -1."""
+    if state.t <= len(state.plays):  # at first each arm in turn
+        arm: int = state.t - 1
+        return arm
     cost = logarithm(float(state.t))
-    state.cost = cost + state.c * logarithm(max(1.0, cost))
-    state.arm = state.t - 1 if state.t <= len(state.plays) else state.last if clear(state) else -1
+    cost += state.c * logarithm(max(1.0, cost))
+    if clear(state, cost):
+        last: int = state.last
+        return last
+    return search(state, cost)
 
 
-def clear(state: Record) -> bool:
-    """Whether the index of the last arm is above the bar, and all other indices are below it; without a branch."""
+def clear(state: Record, cost: float) -> bool:
+    """Whether the last arm's index is above the bar and all others are below it; cost: ln t + c ln ln t."""
     sure = True
     for i in range(len(state.plays)):
         below, found = state.means[i] < state.q, beaten(state, i)
-        last = (not below) | (found < state.cost * (1.0 - SLACK))
-        other = below & (found > state.cost * (1.0 + SLACK))
+        last = (not below) | (found < cost * (1.0 - SLACK))
+        other = below & (found > cost * (1.0 + SLACK))
         sure = sure & (last if i == state.last else other)
     return sure
 
 
-def refine(state: Record, rng: Draws) -> bool:
-    """If the bar does not show the arm with the largest index, solve for it."""
-    if state.arm < 0:
-        search(state)
-    return False
-
-
-def search(state: Record) -> None:
-    """Set the arm with the largest index, and the bar."""
-    arm, cost = state.last, state.cost
+@once
+def search(state: Record, cost: float) -> int:
+    """The arm with the largest index; sets the bar."""
+    arm: int = state.last
     best = reach_of(state.means[arm], state.entropies[arm], cost / state.plays[arm])
     set_bar(state, best)
     for i in range(len(state.plays)):
@@ -98,12 +88,6 @@ def search(state: Record) -> None:
                 arm, best = i, own
                 set_bar(state, best)
     set_bar(state, max(0.0, best - MARGIN / state.plays[arm]))
-    state.arm = arm
-
-
-def settle(state: Record, rng: Draws) -> int:
-    """The arm."""
-    arm: int = state.arm
     return arm
 
 
@@ -129,30 +113,9 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.t += 1
 
 
-def entropy_of(x: float) -> float:
-    """`kl.entropy` without a branch."""
-    inside = (x > 0.0) & (x < 1.0)
-    p = where(inside, x, 0.5)
-    found: float = where(inside, -p * logarithm(p) - (1.0 - p) * logarithm(1.0 - p), 0.0)
-    return found
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update` without an address that depends on the arm."""
-    n, total = state.plays[0], state.gains[0]
-    for i in range(1, len(state.plays)):
-        plays, gains = state.plays[i], state.gains[i]
-        n, total = plays if i == arm else n, gains if i == arm else total
-    n, total = n + 1, total + gain
-    mean = clipped(np.divide(total, n))
-    uncertainty = entropy_of(mean)
-    for i in range(len(state.plays)):
-        plays, gains, means, entropies = state.plays[i], state.gains[i], state.means[i], state.entropies[i]
-        state.plays[i], state.gains[i] = n if i == arm else plays, total if i == arm else gains
-        state.means[i], state.entropies[i] = mean if i == arm else means, uncertainty if i == arm else entropies
-    state.last = arm
-    state.t += 1
-    return True
+def entropy_of(p: float) -> float:
+    """The entropy of a coin, in nats."""
+    return -p * logarithm(p) - (1.0 - p) * logarithm(1.0 - p) if 0.0 < p < 1.0 else 0.0
 
 
 def probabilities(state: Record, out: Floats) -> None:

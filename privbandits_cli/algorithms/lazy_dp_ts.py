@@ -22,7 +22,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.numerics.bits import clearly_largest_beta, largest_beta_within
+from privbandits_cli.numerics.bits import largest_beta
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped
 from privbandits_cli.numerics.logarithm import logarithm
@@ -48,7 +48,6 @@ class Parameters(bandit.Algorithm):
         n_arms = setting.n_arms
         return record(
             t=1,
-            arm=0,
             offset=3 / self.epsilon / BASES[self.log],  # times ln t
             scale=1 / self.epsilon,
             sums=np.zeros(n_arms),  # noisy sums of the last epoch
@@ -57,8 +56,6 @@ class Parameters(bandit.Algorithm):
             plays=np.zeros(n_arms, np.int64),  # the number of these gains
             ones=np.zeros(n_arms),  # p O + 1
             zeros=np.zeros(n_arms),  # (1 - p) O + 1
-            low=np.zeros(n_arms),  # bounds on θ
-            high=np.zeros(n_arms),
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -69,42 +66,19 @@ class Parameters(bandit.Algorithm):
 
 
 def choose(state: Record, rng: Numbers) -> int:
-    begin(state, rng)
-    refine(state, rng)
-    return settle(state, rng)
-
-
-def begin(state: Record, rng: Numbers) -> None:
-    """Set the laws of all θ, and the arm, or -1 if the bounds do not show it."""
+    if state.t <= len(state.counts):  # at first each arm in turn
+        arm: int = state.t - 1
+        return arm
     far = state.offset * logarithm(float(state.t))
     for i in range(len(state.counts)):
         shape(state, i, state.sums[i] + far, state.counts[i])
-    lead(state, rng)
+    return largest_beta(rng.bits, state.ones, state.zeros)
 
 
 def shape(state: Record, i: int, total: float, n: int) -> None:
     """Set the law of θ of arm i: Beta(p n + 1, (1 - p) n + 1) with p = [total/n]."""
     ones = clipped(np.divide(total, max(n, 1))) * n
     state.ones[i], state.zeros[i] = ones + 1.0, n - ones + 1.0
-
-
-def lead(state: Record, rng: Numbers) -> None:
-    """Set the arm with the largest θ, or -1 if the bounds do not show it; at first each arm in turn."""
-    clear = clearly_largest_beta(rng.bits, state.ones, state.zeros, state.low, state.high)
-    state.arm = state.t - 1 if state.t <= len(state.ones) else clear
-
-
-def refine(state: Record, rng: Numbers) -> bool:
-    """Draw the numbers if the bounds did not suffice."""
-    if state.arm < 0:
-        state.arm = largest_beta_within(rng.bits, state.ones, state.zeros, state.low, state.high)
-    return False
-
-
-def settle(state: Record, rng: Numbers) -> int:
-    """The arm."""
-    arm: int = state.arm
-    return arm
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

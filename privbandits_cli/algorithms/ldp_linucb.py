@@ -101,9 +101,6 @@ class Tuned(Parameters):
             **room(setting.known(), setting.n_arms),
         )
 
-    def in_vectors(self, setting: Setting) -> bool:
-        return True
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The printed bound, and that for Gaussian noise and the sensitivity of a report.
 

@@ -13,24 +13,12 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.algorithms.robust_se import (
-    Eliminating,
-    Epochs,
-    begin,
-    canary,
-    choose,
-    cut,
-    idle,
-    probabilities,
-    pulled,
-    stay,
-    wait,
-)
+from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, canary, choose, cut, probabilities, pulled
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
 
-__all__ = ["Parameters", "canary", "choose", "idle", "note", "probabilities", "stay", "update"]
+__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Eliminating):
@@ -86,8 +74,3 @@ def report(state: Record, gain: float, rng: Draws) -> float:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, report(state, gain, rng), 0.0):
         begin(state)
-
-
-def note(state: Record, gain: float, rng: Draws) -> None:
-    """`update` in an idle round."""
-    wait(state, report(state, gain, rng))

@@ -24,7 +24,6 @@ from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records
 from privbandits_cli.numerics.logarithm import logarithm
-from privbandits_cli.numerics.vectors import where
 
 
 class Parameters(Robust):
@@ -88,8 +87,8 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def power(x: float, q: float) -> float:
-    """`robust_ucb.power` for x >= 1, without a jump and without the C library, so that lanes have it, too."""
-    root: float = where(q == 0.5, np.sqrt(x), np.divide(1.0, exponential(-q * logarithm(x))))
+    """`robust_ucb.power` for x >= 1, without a jump and without the C library, so that many trials play it at once."""
+    root: float = np.sqrt(x) if q == 0.5 else np.divide(1.0, exponential(-q * logarithm(x)))
     return root
 
 
@@ -123,34 +122,6 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.log = np.sqrt(4.0 * logarithm(float(state.t)))  # √ln t⁴
     state.grown = power(state.log, state.q)
     state.forced = behind(state)
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update` if no arm may have too few plays after it; otherwise nothing."""
-    fine: bool = state.t + 1 < state.due
-    place = arm if fine else -1
-    n, total, before = state.plays[0], state.sums[0], state.powers[0]
-    for i in range(1, len(state.plays)):
-        plays, reports, powers = state.plays[i], state.sums[i], state.powers[i]
-        n, total, before = (
-            plays if i == arm else n,
-            reports if i == arm else total,
-            powers if i == arm else before,
-        )
-    n = n + 1
-    total = total + report(state, reach(state, n, before), gain, rng)
-    mean, rate, after = np.divide(total, n), np.divide(1.0, before), power(np.sqrt(n + 1), state.q)
-    for i in range(len(state.plays)):
-        plays, reports, powers = state.plays[i], state.sums[i], state.powers[i]
-        means, rates = state.means[i], state.rates[i]
-        state.plays[i], state.sums[i] = n if i == place else plays, total if i == place else reports
-        state.means[i], state.rates[i] = mean if i == place else means, rate if i == place else rates
-        state.powers[i] = after if i == place else powers
-    state.t += fine
-    log = np.sqrt(4.0 * logarithm(float(state.t)))
-    grown, old, least = power(log, state.q), state.grown, state.log
-    state.log, state.grown = log if fine else least, grown if fine else old
-    return fine
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -21,7 +21,6 @@ from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
-from privbandits_cli.numerics.vectors import where
 
 BIT = (
     "a report is one bit, whose noise cannot be moved a little: an audit needs a view that names the probability of a 1"
@@ -99,8 +98,8 @@ def choose(state: Record, rng: Draws) -> int:
 def released(state: Record, gain: float, rng: Draws) -> float:
     """The report of a gain, the only thing that anyone learns of it."""
     one = 0.5 + np.divide(gain - 0.5, state.ratio)  # the probability of a 1
-    bit = 0.5 + state.ratio * where(rng.uniform < one, 0.5, -0.5)
-    report: float = where(state.laplace > 0, gain + state.scale * rng.laplace, bit)
+    bit = 0.5 + state.ratio * (0.5 if rng.uniform < one else -0.5)
+    report: float = gain + state.scale * rng.laplace if state.laplace > 0 else bit
     return report
 
 
@@ -112,24 +111,6 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.roots[arm] = 1.0 / np.sqrt(n)
     state.t += 1
     state.forced = behind(state)
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update` if no arm may have too few plays after it; otherwise nothing."""
-    fine: bool = state.t + 1 < state.due
-    place = arm if fine else -1
-    n, total = state.plays[0], state.sums[0]
-    for i in range(1, len(state.plays)):
-        plays, reports = state.plays[i], state.sums[i]
-        n, total = plays if i == arm else n, reports if i == arm else total
-    n, total = n + 1, total + released(state, gain, rng)
-    mean, root = np.divide(total, n), np.divide(1.0, np.sqrt(n))
-    for i in range(len(state.plays)):
-        plays, reports, means, roots = state.plays[i], state.sums[i], state.means[i], state.roots[i]
-        state.plays[i], state.sums[i] = n if i == place else plays, total if i == place else reports
-        state.means[i], state.roots[i] = mean if i == place else means, root if i == place else roots
-    state.t += fine
-    return fine
 
 
 def probabilities(state: Record, out: Floats) -> None:

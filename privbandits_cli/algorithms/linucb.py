@@ -56,9 +56,6 @@ class Tuned(Parameters):
             **room(known, setting.n_arms),
         )
 
-    def in_vectors(self, setting: Setting) -> bool:
-        return True
-
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:
     return optimistic(state, arms)

@@ -20,11 +20,7 @@ from privbandits_cli.numerics.jit import Record, Records, record, unbound
 from privbandits_cli.numerics.text import exact
 
 base_choose: Any = unbound
-base_begin: Any = unbound
-base_refine: Any = unbound
-base_settle: Any = unbound
 base_update: Any = unbound
-base_usual: Any = unbound
 base_probabilities: Any = unbound
 base_released: Any = unbound
 
@@ -224,28 +220,6 @@ def choose(state: Record, rng: Draws) -> int:
     return arm
 
 
-def begin(state: Record, rng: Draws) -> None:
-    """The parts of the base's `choose`, if it has them, where a block begins."""
-    if state.played == 0:
-        base_begin(state.wrapped, rng)
-
-
-def refine(state: Record, rng: Draws) -> bool:
-    """Whether another pass of the base has moved anything."""
-    moved = False
-    if state.played == 0:
-        moved = base_refine(state.wrapped, rng)
-    return moved
-
-
-def settle(state: Record, rng: Draws) -> int:
-    """The arm."""
-    if state.played == 0:
-        state.arm = base_settle(state.wrapped, rng)
-    arm: int = state.arm
-    return arm
-
-
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.gain += gain
     state.played += 1
@@ -253,34 +227,6 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
         base_update(state.wrapped, arm, state.gain / state.tau, rng)
         state.gain = 0.0
         state.played = 0
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """Do what `update` does if the gain is usual for the base; otherwise change nothing and return False."""
-    total = state.gain + gain
-    ends = state.played + 1 == state.tau
-    if ends and not base_usual(state.wrapped, arm, np.divide(total, state.tau), rng):
-        return False
-    state.gain = 0.0 if ends else total
-    state.played = 0 if ends else state.played + 1
-    return True
-
-
-def idle(state: Record) -> int:
-    """In how many rounds from this one on the base neither chooses an arm nor sees a gain."""
-    return state.tau - 1 - state.played if state.played > 0 else 0
-
-
-def stay(state: Record) -> int:
-    """`choose` in an idle round."""
-    arm: int = state.arm
-    return arm
-
-
-def note(state: Record, gain: float, rng: Draws) -> None:
-    """`update` in an idle round."""
-    state.gain += gain
-    state.played += 1
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:

@@ -60,9 +60,6 @@ class Tuned(Parameters):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         return {"laplace": np.full_like(rounds, setting.n_arms)}
 
-    def in_vectors(self, setting: Setting) -> bool:
-        return self.base.in_vectors(setting)
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bounds for one noisy vector."""
         losses, scale = loss_set(setting), self.scale(setting) / sensitivity

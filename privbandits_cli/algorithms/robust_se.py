@@ -17,8 +17,6 @@ from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
-FAR = 2**31  # rounds, more than a block has
-
 
 class Eliminating(Robust):
     """What Algorithms 3 and 4 share: the length of an epoch makes `width` times err equal to D = base^-τ.
@@ -218,38 +216,6 @@ def choose(state: Record, rng: Draws) -> int:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, cut(state, gain), 0.0):
         begin(state)
-
-
-def idle(state: Record) -> int:
-    """How many rounds, from this one on, come before the last cycle of an epoch."""
-    before = min(state.cycles - 1 - state.cycle, FAR) * state.left - state.place
-    return FAR if state.left == 1 else max(0, before)
-
-
-def stay(state: Record) -> int:
-    """`choose` in an idle round."""
-    arm: int = state.arms[0]
-    for i in range(1, len(state.arms)):
-        other = state.arms[i]
-        arm = other if i == state.place else arm
-    return arm
-
-
-def wait(state: Record, x: float) -> None:
-    """`pulled` in an idle round; changes nothing once a single arm is left."""
-    arm = stay(state) if state.left > 1 else -1
-    for i in range(len(state.sums)):
-        own = state.sums[i]
-        state.sums[i] = own + x if i == arm else own
-    place = state.place + 1 if state.left > 1 else -1
-    over = place == state.left
-    state.place = 0 if over or place < 0 else place
-    state.cycle += over
-
-
-def note(state: Record, gain: float, rng: Draws) -> None:
-    """`update` in an idle round."""
-    wait(state, cut(state, gain))
 
 
 def probabilities(state: Record, out: Floats) -> None:

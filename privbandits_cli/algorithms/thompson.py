@@ -11,13 +11,12 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.lazy_dp_ts import refine, settle
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.numerics.bits import clearly_largest_beta, uniform
+from privbandits_cli.numerics.bits import largest_beta, uniform
 from privbandits_cli.numerics.jit import Record, Records, record
 
-__all__ = ["Parameters", "begin", "choose", "refine", "settle", "update"]
+__all__ = ["Parameters", "choose", "update"]
 
 
 class Parameters(bandit.Algorithm):
@@ -32,28 +31,18 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms
         return record(
-            arm=0,
             gains=np.zeros(n_arms),  # S
             plays=np.zeros(n_arms),  # n
             ones=np.zeros(n_arms),  # 1 + S
             zeros=np.zeros(n_arms),  # 1 + n - S
-            low=np.zeros(n_arms),  # bounds on the draws
-            high=np.zeros(n_arms),
         )
 
 
 def choose(state: Record, rng: Numbers) -> int:
-    begin(state, rng)
-    refine(state, rng)
-    return settle(state, rng)
-
-
-def begin(state: Record, rng: Numbers) -> None:
-    """Set the posteriors, and the arm with the largest draw, or -1 if the bounds do not show which it is."""
     for i in range(len(state.plays)):
         s, n = state.gains[i], state.plays[i]
         state.ones[i], state.zeros[i] = 1.0 + s, 1.0 + n - s
-    state.arm = clearly_largest_beta(rng.bits, state.ones, state.zeros, state.low, state.high)
+    return largest_beta(rng.bits, state.ones, state.zeros)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

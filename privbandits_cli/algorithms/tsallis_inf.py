@@ -22,7 +22,7 @@ class Parameters(bandit.Algorithm):
 
     def state(self, setting: Setting) -> Records:
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)
-        return record(t=1, x=0.0, sigma=1.0, losses=np.zeros(setting.n_arms), p=uniform)
+        return record(t=1, sigma=1.0, losses=np.zeros(setting.n_arms), p=uniform)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """4 √(K T) + 1 against oblivious adversaries (Zimmert & Seldin 2021, Theorem 1).
@@ -103,45 +103,12 @@ def rate(state: Record) -> float:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    begin(state, rng)
-    for _ in range(PASSES):
-        if not refine(state, rng):
-            break
-    return settle(state, rng)
-
-
-def begin(state: Record, rng: Draws) -> None:
-    """Start Newton's method."""
-    state.x = first_x(state.losses, rate(state))
-
-
-def refine(state: Record, rng: Draws) -> bool:
-    """Another pass, which changes nothing after the last; whether x has moved."""
-    closer = next_x(state.losses, rate(state), state.x, state.p)
-    moved: bool = closer < state.x
-    state.x = closer if moved else state.x
-    return moved
-
-
-def settle(state: Record, rng: Draws) -> int:
-    """The arm, after the last pass."""
-    normalise(state.p)
-    return pick(state, rng)
+    return drawn(state, rate(state), rng)
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.losses[arm] += (1.0 - gain) / state.p[arm]
     state.t += 1
-
-
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """Do what `update` does, without branches; every gain is usual."""
-    for i in range(len(state.p)):
-        losses = state.losses[i]
-        estimated = losses + np.divide(1.0 - gain, state.p[i])
-        state.losses[i] = estimated if i == arm else losses
-    state.t += 1
-    return True
 
 
 def probabilities(state: Record, out: Floats) -> None:

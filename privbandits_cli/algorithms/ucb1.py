@@ -48,15 +48,6 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.t += 1
 
 
-def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update` without an address that depends on the arm."""
-    for i in range(len(state.plays)):
-        plays, gains = state.plays[i], state.gains[i]
-        state.plays[i], state.gains[i] = plays + 1 if i == arm else plays, gains + gain if i == arm else gains
-    state.t += 1
-    return True
-
-
 def probabilities(state: Record, out: Floats) -> None:
     out[:] = 0.0
     out[choose(state, Draws(0.0, 0.0))] = 1.0

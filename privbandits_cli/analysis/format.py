@@ -39,3 +39,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | No
     right = len(heads) - 1 if numbers is None else numbers
     align = [None] * (len(heads) - right) + ["right"] * right
     return tabulate(rows, heads, tablefmt=kind, disable_numparse=True, stralign=None, colalign=align)
+
+
+def played(alone: str) -> str:
+    """How trials play; alone: why they do not play in lockstep."""
+    return f"one after the other: {alone}" if alone else "in lockstep, many of them in each instruction"

@@ -178,6 +178,11 @@ class _Screen:
         done, trials = self.store.progress(self.plan)
         if self.engine.address and done < trials and not self.quiet:
             print(f"looking for workers at {self.engine.address}", file=sys.stderr)
+        if done < trials and not (self.quiet or self.python):
+            from privbandits_cli.cli import terminal
+
+            for line in terminal.alone_lines(self.plan):
+                print(fitted(line), file=sys.stderr)
 
     @contextmanager
     def playing(self) -> "Iterator[Callable[[Played], bool]]":

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from privbandits_cli.accounting.rounding import EMPTY, at_most, is_empty, pair, regret
-from privbandits_cli.analysis.format import equations
+from privbandits_cli.analysis.format import equations, played
 from privbandits_cli.cli.app import app, dumps, filled, reported
 from privbandits_cli.cli.include import registry_with
 from privbandits_cli.cli.options import (
@@ -104,6 +104,8 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
     if facts["kind"] == "algorithms" and "tuned" in facts:
         yield ""
         yield from _guarantees(facts)
+    if "alone" in facts:
+        yield "\n" + filled(f"Trials play {played(facts['alone'])}.")
 
 
 def _guarantees(facts: dict[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
-from privbandits_cli.analysis.format import amount, counted, equations, parameter, whole
+from privbandits_cli.analysis.format import amount, counted, equations, parameter, played, whole
 from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
@@ -216,6 +216,16 @@ def remark_lines(plan: "Plan") -> Iterator[str]:
     for remark, (first, *others) in remarks.items():
         more = f" and {len(others)} more" if others else ""
         yield f"note: {first}{more}: {remark}"
+
+
+def alone_lines(plan: "Plan") -> Iterator[str]:
+    """The users' algorithms whose trials play one after the other, and why."""
+    from privbandits_cli.games.bandit import alone_because
+    from privbandits_cli.plugins import loader
+
+    own = [curve for curve in plan.curves if curve.algorithm.game == "bandit" and loader.modules(curve.algorithm)]
+    found = {plan.legends[curve.key]: alone_because(curve.algorithm, curve.setting) for curve in own}
+    yield from (f"note: {legend}: its trials play {played(alone)}" for legend, alone in found.items() if alone)
 
 
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.guards import NotANumber
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.steps import composition, for_lanes
+from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import PluginError, uncompiled
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import lint, loader, messages
@@ -72,8 +72,6 @@ def _failures(match: Match, compiled: bool) -> Iterator[str]:
                 _check_finite(regrets, match)
                 if plain != compiled:
                     _check_blocks(regrets, game.play(short, range(trials), BLOCK), match)
-                if not plain:
-                    _check_lanes(regrets, short, trials)
         except BaseException as error:
             if not messages.of_a_file(error):
                 raise
@@ -88,16 +86,6 @@ def _check_finite(regrets: Floats, match: Match) -> None:
     if not np.isfinite(regrets).all():
         text = f"{algorithm.name} against {adversary.name}: the regret is not a finite number"
         raise PluginError(text, import_module(own[0]).choose if own else _table_of(adversary))
-
-
-def _check_lanes(regrets: Floats, match: Match, trials: int) -> None:
-    """PluginError for a user's steps for lanes that do not do what its `choose` and `update` do."""
-    steps = {name: step for file in loader.modules(match.algorithms[0]) for name, step in for_lanes(file).items()}
-    if match.game == "bandit" and steps:
-        alone = GAMES["bandit"].play(match, range(trials), lanes=1)
-        if not np.array_equal(regrets, alone):
-            text = f"with {', '.join(f'`{name}`' for name in steps)} the regrets are not those of `choose` and `update`"
-            raise PluginError(f"{text}: make them equal to the last bit, or rename them", next(iter(steps.values())))
 
 
 def _check_blocks(regrets: Floats, others: Floats, match: Match) -> None:

@@ -21,7 +21,6 @@ from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
-from privbandits_cli.numerics.vectors import WIDTH
 from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.source import Source
 
@@ -210,7 +209,7 @@ class Plan:
         size = max(1, min(worthwhile, share))
         if size >= len(self.span):
             return size
-        whole = next((lanes for lanes in (together, WIDTH) if size > lanes), 1)
+        whole = next((several for several in (together, 16, 8) if size > several), 1)
         return size - size % whole  # a vector takes as long for one trial as for all of its lanes
 
 

@@ -6,35 +6,34 @@ minus the mean of the arm played (Bubeck & Cesa-Bianchi 2012, section 1). The ga
 and the arms.
 
 A game is streamed in blocks of rounds, so that memory does not grow with the horizon, and every algorithm plays a block
-while it is in cache. Several trials, the lanes, are played side by side (`games.rounds`).
+while it is in cache. The trials of an algorithm play in lockstep (`games.lockstep`) or one after the other
+(`games.rounds`). A lane is the column of a trial in tables of gains and random numbers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from itertools import pairwise
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.games import guards, players
+from privbandits_cli.games import guards, lockstep, players
 from privbandits_cli.games.drawing import SIDE_BY_SIDE, draw, several, side_by_side
+from privbandits_cli.games.lockstep import MANY, WIDTH
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
-from privbandits_cli.games.rounds import FEW, SOME, Draws, Kind, Numbers, loop, oracle
-from privbandits_cli.games.steps import blocks, composition, for_lanes, of_one_file
-from privbandits_cli.numerics.jit import Records, interpreted, record
-from privbandits_cli.numerics.lanes import LANES, aligned, spread_out, spreads
+from privbandits_cli.games.rounds import SOME, Draws, Numbers, loop, oracle
+from privbandits_cli.games.steps import blocks, composition
+from privbandits_cli.numerics.jit import Records, record
+from privbandits_cli.numerics.lanes import LANES, aligned
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vectors import WIDTH
 
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds; fewer where there are many arms
-MANY = 4096  # arms: with more, the states of LANES trials may take a gigabyte
 BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
 
 
@@ -163,13 +162,13 @@ class Seat(NamedTuple):
     names: tuple[str, str]
     asked: Asked
     modules: tuple[str, ...]  # the files of its steps
-    laned: bool
+    together: bool  # its trials play in lockstep
 
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; block and lanes (up to LANES) change only the speed.
 
-    With lanes = 1 each trial is played alone, by `choose` and `update` without the steps for lanes.
+    With lanes = 1 each trial is played alone, by the loop for one trial.
     """
     seats = [_sit_down(match, algorithm, lanes > 1) for algorithm in match.algorithms]
     lanes = min(lanes, together(match))
@@ -178,40 +177,38 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
 
 
 def together(match: Match) -> int:
-    """The number of trials that play at once: LANES if states are spread or gains are drawn in lanes."""
-    assert isinstance(match.adversary, Adversary)
-    return LANES if match.setting.n_arms <= (MANY if match.adversary.in_lanes() else FEW) else SOME
-
-
-ENOUGH = ({"usual"}, {"idle", "stay", "note"}, {"begin", "refine", "settle"})  # steps of a file that plays in lanes
-
-
-def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> bool:
-    """Whether the files of a composition can play spread states of this layout."""
-    if interpreted() or n_arms > FEW or not spreads(layout):
-        return False
-    if not all(map(of_one_file, modules)):
-        return False
-    files = [for_lanes(name).keys() for name in modules]
-    first, bases = files[0], files[1:]
-    passed_on = all("usual" in base and "jump" not in base for base in bases)
-    solved = all("refine" in outer for outer, base in pairwise(files) if "refine" in base)
-    return passed_on and solved and any(first >= steps for steps in ENOUGH)
+    """The number of trials that play at once."""
+    return LANES if match.setting.n_arms <= MANY else SOME
 
 
 def _sit_down(match: Match, algorithm: players.Algorithm, several: bool) -> Seat:
     assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
-    foe, n_arms = match.adversary, match.setting.n_arms
-    state = guards.first_state(algorithm, match.setting)
-    memory = foe.reaction()[0]
-    player = record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0, late=0)
-    modules = composition(algorithm)
-    numbers = asked(algorithm, match.setting)
-    laned = several and not numbers.counts and has_lanes(modules, state.dtype, n_arms)
-    kind = Kind(laned, n_arms, foe.mean_gains(match.setting) is not None) if laned else Kind()
-    kernel = loop(modules, str(state.dtype.descr), kind, numbers.more)
+    foe = match.adversary
+    first = _first_record(algorithm, match.setting, foe.reaction()[0])
+    modules, numbers = composition(algorithm), asked(algorithm, match.setting)
+    alone = partial(loop, modules, str(first.dtype["state"].descr), numbers.more)
+    known = foe.mean_gains(match.setting) is not None
+    found = (
+        lockstep.NONE
+        if numbers.counts or not several
+        else lockstep.loop(modules, first.dtype, match.setting.n_arms, known)
+    )
     names = algorithm.identity(), foe.identity()
-    return Seat(kernel, record(player=player, state=state), names, numbers, modules, laned)
+    play_block = alone() if found.play is None else partial(lockstep.play, found.play, found.layout, alone)
+    return Seat(play_block, first, names, numbers, modules, found.play is not None)
+
+
+def _first_record(algorithm: players.Algorithm, setting: Setting, memory: int = 0) -> Records:
+    """A trial before its first round: the player and the learner's state."""
+    player = record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0)
+    return record(player=player, state=guards.first_state(algorithm, setting))
+
+
+def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
+    """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
+    if asked(algorithm, setting).counts:
+        return "it asks for several numbers of a kind in a round"
+    return lockstep.loop(composition(algorithm), _first_record(algorithm, setting).dtype, setting.n_arms, False).reason
 
 
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, Fill]:
@@ -239,17 +236,16 @@ def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
     return [tables(seat.asked) for seat in seats]
 
 
-def _filled(adversary: Adversary, seats: Sequence[Seat], trials: Sequence[int]) -> Sequence[int]:
-    """These trials, and copies of the last one if they complete a vector, which takes as long as a few lanes alone."""
-    spare = -len(trials) % WIDTH
-    worthwhile = spare <= WIDTH // 2 and adversary.in_lanes() and any(seat.laned for seat in seats)
-    return [*trials, *[trials[-1]] * spare] if worthwhile else trials
+def _filled(seats: Sequence[Seat], trials: Sequence[int]) -> Sequence[int]:
+    """These trials, and copies of the last one that complete a vector, if any algorithm plays vectors."""
+    spare = -len(trials) % WIDTH if any(seat.together for seat in seats) else 0
+    return [*trials, *[trials[-1]] * spare]
 
 
 def _play_lanes(match: Match, seats: Sequence[Seat], wanted: Sequence[int], block: int) -> Floats:
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
-    trials = _filled(adversary, seats, wanted)
+    trials = _filled(seats, wanted)
     n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
     most = max([1, *(count for seat in seats for count in seat.asked.counts.values())])
     wide = n_lanes * 8 * max(setting.n_arms, most)
@@ -257,15 +253,14 @@ def _play_lanes(match: Match, seats: Sequence[Seat], wanted: Sequence[int], bloc
     rngs = [stream(seed, "gains", foe, trial=t) for t in trials]
     made = (
         adversary.gains_in_lanes
-        if adversary.in_lanes() or any(seat.laned for seat in seats)
+        if adversary.in_lanes() or any(seat.together for seat in seats)
         else adversary.gains_by_lane
     )
     by_lane = made == adversary.gains_by_lane
     table = made(setting, rngs, lambda: blocks(horizon, block))
     sources = [_sources(seat, seed, trials) for seat in seats]
-    places = [np.repeat(seat.first, n_lanes if seat.laned else len(wanted)) for seat in seats]
+    places = [np.repeat(seat.first, n_lanes if seat.together else len(wanted)) for seat in seats]
     states = [place["state"][: len(wanted)].view((np.record, place.dtype["state"])) for place in places]
-    memories = [spread_out(place, seat.laned) for seat, place in zip(seats, places, strict=True)]
     numbers = _tables(seats, n_lanes, block)
     totals = aligned((n_lanes if by_lane else 1, setting.n_arms, LANES), np.float64)
     totals[:] = 0
@@ -288,7 +283,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], wanted: Sequence[int], bloc
         for k, seat in enumerate(seats):
             for kind, fill in sources[k].items():
                 draw(rounds, seat.asked.periods.get(kind, 1), fill, getattr(numbers[k], kind))
-            given = gains, by_lane, marks, earned, places[k], *numbers[k], worth, *adversary.reaction(), *memories[k]
+            given = gains, by_lane, marks, earned, places[k], *numbers[k], worth, *adversary.reaction()
             guards.play_block(seat.play_block, given, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets[:, : len(wanted)]

@@ -12,11 +12,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import SFC64, Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.convex.losses import SLACK
-from privbandits_cli.games import ellipsoid, guards, logged, on_demand, players, vector_loop
+from privbandits_cli.games import (
+    contextual_lockstep,
+    ellipsoid,
+    guards,
+    lockstep,
+    logged,
+    on_demand,
+    players,
+)
+from privbandits_cli.games.dealt import apart as apart_of
+from privbandits_cli.games.dealt import new_rounds, turned
 from privbandits_cli.games.drawing import SIDE_BY_SIDE
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.logged import Events, Exhausted
@@ -36,12 +46,11 @@ from privbandits_cli.numerics.jit import (
     unbound,
 )
 from privbandits_cli.numerics.lanes import aligned
-from privbandits_cli.numerics.sfc64 import Fill, layers
+from privbandits_cli.numerics.sfc64 import Fill, words_of
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vector_fills import words_of_trials
-from privbandits_cli.numerics.vectors import WIDTH, widely
+from privbandits_cli.numerics.vectors import WIDTH
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
 
@@ -75,7 +84,7 @@ class Adversary(players.Adversary):
     def arms_together(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
     ) -> Iterator[Records]:
-        """For each block of `rounds()` yield its rounds (`vector_loop.new_rounds`) for WIDTH trials with these streams.
+        """For each block of `rounds()` yield its rounds (`dealt.new_rounds`) for WIDTH trials with these streams.
 
         A lane has the arms of `arms`, to the bit. An array may be overwritten by the next block.
         """
@@ -83,7 +92,7 @@ class Adversary(players.Adversary):
         tables = [self.arms(setting, rng, rounds()) for rng in rngs]
         for block in rounds():
             dealt = [guards.next_arms(table, self, block, setting.n_arms, known, lowest) for table in tables]
-            yield vector_loop.turned(*map(np.stack, zip(*dealt, strict=True)))
+            yield turned(*map(np.stack, zip(*dealt, strict=True)))
 
     def on_demand(self) -> Crowd | None:
         """The law of arms that are drawn on demand (`games.on_demand`); it replaces the tables of `arms`."""
@@ -119,10 +128,6 @@ class Algorithm(players.Algorithm):
     # What a file promises of its own steps; a subclass in another file promises nothing.
     optimistic: ClassVar[bool] = False  # `choose` reads the arms by `ellipsoid.optimistic` and `arms.shape` alone
     growing: ClassVar[bool] = False  # V only grows, and so the eigenvalues of V^-1 never do
-
-    def in_vectors(self, setting: Setting) -> bool:
-        """Whether its steps branch on no floating-point number, so that they play vectors of trials, too."""
-        return False
 
     def promises_all(self, promise: str) -> bool:
         """Whether this file and those of its bases make a promise."""
@@ -236,17 +241,37 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = W
 
 def together(match: Match) -> int:
     """The trials that play at once, if any algorithm can; a few take as long as all."""
-    return WIDTH if any(in_vectors(match, algorithm) for algorithm in match.algorithms) else 1
+    return WIDTH if any(in_lockstep(match, algorithm) for algorithm in match.algorithms) else 1
 
 
-def in_vectors(match: Match, algorithm: players.Algorithm) -> bool:
+def in_lockstep(match: Match, algorithm: players.Algorithm) -> bool:
     """Whether an algorithm can play several trials of this match at once."""
     adversary, setting = match.adversary, match.setting
     assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
     ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
-    few = setting.known().dimension <= ellipsoid.FEW and not interpreted()
     own = guards.is_own(adversary) or guards.guarded(composition(algorithm))
-    return ahead and few and not own and algorithm.in_vectors(setting)
+    few = setting.known().dimension <= ellipsoid.FEW  # with more, states are large, and LinUCB rounds its scores first
+    return ahead and few and not own and not interpreted() and _loop(algorithm, setting).play is not None
+
+
+def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
+    """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
+    return _loop(algorithm, setting).reason
+
+
+def _loop(algorithm: players.Algorithm, setting: Setting) -> lockstep.Loop:
+    layout, shape = _first_record(algorithm, setting).dtype, (setting.known().dimension, setting.n_arms)
+    return contextual_lockstep.loop(composition(algorithm), layout, new_rounds(*shape, 0).dtype)
+
+
+PLAYER = ("law", "regret", "most", "beyond", "x")  # what `play_block` knows of a player, beside the number of arms
+
+
+def _first_record(algorithm: players.Algorithm, setting: Setting, law: int = 0, most: float = 0.0) -> Records:
+    """A trial before its first round: the player, with the words of its generator, and the learner's state."""
+    x, words = np.zeros(setting.known().dimension), np.zeros(4, np.uint64)
+    player = record(law=law, regret=0.0, most=most, beyond=0.0, x=x, words=words)
+    return record(player=player, state=guards.first_state(algorithm, setting))
 
 
 class _Seat:
@@ -306,23 +331,42 @@ class _Seats:
     def __init__(self, match: Match, algorithm: players.Algorithm, trials: Sequence[int]) -> None:
         adversary, seed, known = match.adversary, match.seed, match.setting.known()
         assert isinstance(adversary, Adversary)
-        who, most = (algorithm.identity(), adversary.identity()), known.norm**2 * (1 + SLACK)
-        self.states = widely(algorithm.state(match.setting))
-        law = [*LAWS].index(adversary.law())
-        player = record(law=law, regret=0.0, most=most, beyond=0.0, played=0.0, x=np.zeros(known.dimension))
-        self.players = widely(player)
-        self.words = words_of_trials([stream(seed, "noise", *who, trial=trial) for trial in trials])
-        self.layers = record(**layers())
-        layout = f"{self.states.dtype.descr} {self.players.dtype.descr} {match.setting.n_arms}"
-        self.kernel = vector_loop.loop(composition(algorithm), layout)
+        who, law = (algorithm.identity(), adversary.identity()), [*LAWS].index(adversary.law())
+        first = _first_record(algorithm, match.setting, law, known.norm**2 * (1 + SLACK))
+        self.seats, self.loop = np.repeat(first, WIDTH), _loop(algorithm, match.setting)
+        self.modules = composition(algorithm)
+        for i, trial in enumerate(trials):
+            self.seats["player"]["words"][i] = words_of(stream(seed, "noise", *who, trial=trial))["words"]
 
     def play(self, dealt: Records, numbers: Floats, marks: NDArray[np.int64]) -> Floats:
         """Their regrets after the marks, `[WIDTH, marks]`."""
-        regrets = np.empty((WIDTH, len(marks)))
-        draws = numbers.view(vector_loop.NUMBER)[:, 0]
-        self.kernel(dealt, draws, marks, regrets, self.players, self.states, self.words, self.layers)
-        _check_norms(self.players)
+        regrets, words = np.empty((WIDTH, len(marks))), lockstep.spread(self.seats, self.loop.layout, WIDTH)
+        assert self.loop.play is not None
+        if self.loop.play(words, marks, regrets, dealt, numbers):
+            lockstep.collect(words, self.seats, self.loop.layout)
+        else:
+            self._play_alone(dealt, numbers, marks, regrets)
+        _check_norms(self.seats["player"])
         return regrets
+
+    def _play_alone(self, dealt: Records, numbers: Floats, marks: NDArray[np.int64], regrets: Floats) -> None:
+        """Play the block one trial after the other, because one of them does what vectors cannot."""
+        layout = self.seats.dtype["state"]
+        kernel = loop(self.modules, f"{layout.descr} alone", "", False)
+        for i, table in enumerate(map(Table, *apart_of(dealt))):
+            state, player = self.seats["state"][i : i + 1].copy(), self.seats["player"][i]
+            one = record(n_arms=table.means.shape[1], **{name: player[name] for name in PLAYER})
+            rng = Generator(SFC64())
+            words = rng.bit_generator.state
+            words["state"]["state"] = player["words"].copy()
+            rng.bit_generator.state = words
+            own = np.ascontiguousarray(numbers[:, i])
+            with np.errstate(over="ignore"):  # words wrap around by design
+                kernel(table, own, marks, regrets[i], one, state.view((np.record, layout)), rng)
+            self.seats["state"][i] = state[0]
+            for name in PLAYER:
+                self.seats["player"][name][i] = one[name][0]
+            self.seats["player"]["words"][i] = words_of(rng)["words"]
 
 
 def _check_norms(players: Records) -> None:
@@ -379,7 +423,7 @@ def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
     lanes = [*trials, *[trials[0]] * (WIDTH - len(trials))]
     seats = [
         _Seats(match, algorithm, lanes)
-        if in_vectors(match, algorithm)
+        if in_lockstep(match, algorithm)
         else [_Seat(match, algorithm, trial, None) for trial in trials]
         for algorithm in match.algorithms
     ]
@@ -394,7 +438,7 @@ def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
         fill(numbers[:n])
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, n)
-        tables = list(map(Table, *vector_loop.apart(dealt))) if apart else []
+        tables = list(map(Table, *apart_of(dealt))) if apart else []
         own = np.ascontiguousarray(numbers[:n].T)
         for j, seat in enumerate(seats):
             if isinstance(seat, _Seats):

@@ -19,7 +19,6 @@ from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.rough_scores import bound, rough_room, ruled_out, squares
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vectors import everywhere, where
 
 FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 TILE = 64  # arms that are scored together; they fit into the first cache
@@ -49,7 +48,7 @@ def room(known: Contexts, n_arms: int) -> dict[str, Any]:
 def beta(state: Record) -> float:
     """β_t."""
     square = state.logdet + state.log_term
-    total: float = state.fixed + state.sigma * np.sqrt(where(square > 0.0, square, 0.0))
+    total: float = state.fixed + state.sigma * np.sqrt(square if square > 0.0 else 0.0)
     return total
 
 
@@ -58,11 +57,6 @@ def optimistic(state: Record, arms: Floats) -> int:
     if len(state.theta) <= FEW:
         return optimistic_of_few(state, beta(state), arms)
     return optimistic_of_many(state, beta(state), arms)
-
-
-def optimistic_in_vectors(state: Record, arms: Floats) -> int:
-    """`optimistic` for vectors of trials; they have few coordinates."""
-    return optimistic_of_few(state, beta(state), arms)
 
 
 def optimistic_of_few(state: Record, wide: float, arms: Floats) -> int:
@@ -79,11 +73,11 @@ def optimistic_of_few(state: Record, wide: float, arms: Floats) -> int:
                 row += inverse[i, j] * arms[j, a]
             square += arms[i, a] * (inverse[i, i] * arms[i, a] + 2.0 * row)
             mean += theta[i] * arms[i, a]
-        scores[a] = mean + wide * np.sqrt(where(square > 0.0, square, 0.0))
+        scores[a] = mean + wide * np.sqrt(square if square > 0.0 else 0.0)
     best, top = 0, scores[0]
     for a in range(1, len(scores)):
         better = scores[a] > top
-        best, top = where(better, a, best), where(better, scores[a], top)
+        best, top = a if better else best, scores[a] if better else top
     return best
 
 
@@ -121,12 +115,11 @@ def invert(v: Floats) -> float:
     for k in range(len(v)):
         pivot = v[k, k]
         positive = pivot > 0.0
-        least, pivot = where(positive, least, pivot), where(positive, pivot, 1.0)
+        least, pivot = least if positive else pivot, pivot if positive else 1.0
         product *= pivot
-        safe = (product > 1e-100) & (product < 1e100)
-        if not everywhere(safe):
-            logarithm = where(safe, logarithm, logarithm + np.log(product))
-            product = where(safe, product, 1.0)
+        if not 1e-100 < product < 1e100:
+            logarithm += np.log(product)
+            product = 1.0
         over = 1.0 / pivot
         for i in range(len(v)):
             if i != k:
@@ -137,8 +130,7 @@ def invert(v: Floats) -> float:
         for j in range(len(v)):
             v[k, j] *= over
         v[k, k] = over
-    total: float = where(least > 0.0, logarithm + np.log(product), np.nan)
-    return total
+    return logarithm + np.log(product) if least > 0.0 else np.nan
 
 
 def rotate(row: Floats, factor: Floats) -> float:
@@ -189,17 +181,18 @@ def largest_eigenvalue(matrix: Floats, power: Floats, square: Floats) -> float:
 def settle(state: Record) -> None:
     """Compute V^-1, θ~ and ln det V from `state.v`, which is overwritten; keep them if V is not positive definite."""
     logdet = invert(state.v)
-    strange, inverse = np.isnan(logdet), state.inverse
-    state.indefinite = where(strange, state.indefinite + 1, state.indefinite)
-    state.logdet = where(strange, state.logdet, logdet)
+    if np.isnan(logdet):
+        state.indefinite += 1
+        return
+    inverse, state.logdet = state.inverse, logdet
     for i in range(len(inverse)):
         for j in range(len(inverse)):
-            inverse[i, j] = where(strange, inverse[i, j], state.v[i, j])
+            inverse[i, j] = state.v[i, j]
     for i in range(len(inverse)):
         total = 0.0
         for j in range(len(inverse)):
             total += inverse[i, j] * state.u[j]
-        state.theta[i] = where(strange, state.theta[i], total)
+        state.theta[i] = total
 
 
 def copy(matrix: Floats, out: Floats) -> None:

@@ -134,8 +134,7 @@ def play_block(
         kernel(*table)
     except WrongArm as error:
         arm, n_arms, t = error.args
-        steps = " or ".join(name for name in ("choose", "stay", "settle") if hasattr(own, name))
-        message = f"{steps} returned arm {arm} in round {rounds[t]}; the arms are 0 to {n_arms - 1}"
+        message = f"choose returned arm {arm} in round {rounds[t]}; the arms are 0 to {n_arms - 1}"
         raise PluginError(message, own.choose) from None
     for name in missing_numbers(states):
         raise NotANumber(f"{name} is not a number (NaN) by round {rounds[-1]}", own.update)

@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from privbandits_cli.convex.losses import LossSet
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
-from privbandits_cli.games import guards, linear_vectors, players
+from privbandits_cli.games import guards, linear_lockstep, lockstep, players
 from privbandits_cli.games.bandit import Adversary as BanditAdversary
 from privbandits_cli.games.drawing import side_by_side
 from privbandits_cli.games.linear_draws import ALONE, IN_LANES, Draws, drawn
@@ -35,10 +35,9 @@ from privbandits_cli.numerics.jit import (
     record,
     unbound,
 )
-from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats, Ints
-from privbandits_cli.numerics.vectors import WIDTH, widely
+from privbandits_cli.numerics.vectors import WIDTH
 
 __all__ = [
     "Adversary",
@@ -94,10 +93,6 @@ class Algorithm(players.Algorithm):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         """How many numbers of each kind its steps use in each of these rounds, `[rounds]`."""
         return {}
-
-    def in_vectors(self, setting: Setting) -> bool:
-        """Whether its steps branch on no floating-point number, so that they play vectors of trials, too."""
-        return False
 
 
 def loss_set(setting: Setting) -> LossSet:
@@ -201,17 +196,32 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = W
 
 def together(match: Match) -> int:
     """The trials that play at once, if any algorithm can; a few take as long as all."""
-    alone = [algorithm for algorithm in match.algorithms if not in_vectors(match, algorithm)]
+    alone = [algorithm for algorithm in match.algorithms if not in_lockstep(match, algorithm)]
     kept = sum(_bytes(algorithm, match.setting) for algorithm in alone)
     return WIDTH if len(alone) < len(match.algorithms) and kept <= KEPT else 1
 
 
-def in_vectors(match: Match, algorithm: players.Algorithm) -> bool:
+def in_lockstep(match: Match, algorithm: players.Algorithm) -> bool:
     """Whether an algorithm can play WIDTH trials of this match at once, with at most STATES bytes of states."""
+    if interpreted() or guards.is_own(match.adversary) or guards.guarded(composition(algorithm)):
+        return False
+    return _bytes(algorithm, match.setting) <= STATES and _loop(algorithm, match.setting).play is not None
+
+
+def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
+    """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
+    return _loop(algorithm, setting).reason
+
+
+def _loop(algorithm: players.Algorithm, setting: Setting) -> lockstep.Loop:
     assert isinstance(algorithm, Algorithm)
-    own = guards.is_own(match.adversary) or guards.guarded(composition(algorithm))
-    able = algorithm.feedback == "full" and algorithm.in_vectors(match.setting)
-    return able and not own and not interpreted() and _bytes(algorithm, match.setting) <= STATES
+    layout, full = _first_record(algorithm, setting).dtype, algorithm.feedback == "full"
+    return linear_lockstep.loop(composition(algorithm), layout, setting.n_arms, full)
+
+
+def _first_record(algorithm: players.Algorithm, setting: Setting) -> Records:
+    """A trial before its first round: the player and the learner's state."""
+    return record(player=record(loss=0.0, x=np.zeros(setting.n_arms)), state=guards.first_state(algorithm, setting))
 
 
 def _bytes(algorithm: players.Algorithm, setting: Setting) -> int:
@@ -252,20 +262,41 @@ class _Seats:
     def __init__(self, match: Match, algorithm: players.Algorithm, trials: Sequence[int]) -> None:
         assert isinstance(algorithm, Algorithm)
         self.algorithm, self.setting = algorithm, match.setting
-        self.states, self.players = widely(algorithm.state(match.setting)), widely(record(loss=0.0))
-        self.kernel = linear_vectors.loop(composition(algorithm), str(self.states.dtype.descr))
-        self.x = aligned((match.setting.n_arms, WIDTH), np.float64)
+        self.seats, self.loop = (
+            np.repeat(_first_record(algorithm, match.setting), WIDTH),
+            _loop(algorithm, match.setting),
+        )
         names = algorithm.identity(), match.adversary.identity()
         streams = {kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials] for kind in Draws._fields}
         self.fills = {kind: IN_LANES[kind](rngs) for kind, rngs in streams.items()}
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
-        """Their total losses after the marks, `[WIDTH, marks]`; losses: `[round N + coordinate, WIDTH]`."""
+        """Their total losses after the marks, `[WIDTH, marks]`; losses: `[round, N, WIDTH]`."""
         suffered = np.empty((WIDTH, len(marks)))
         asked = self.algorithm.draws(self.setting, np.arange(rounds.start, rounds.stop))
-        drawn_now = drawn(self.fills, asked, len(rounds), lanes=(WIDTH,))
-        self.kernel(losses, marks, suffered, self.players, self.states, self.x, *drawn_now)
+        numbers, ends = drawn(self.fills, asked, len(rounds), lanes=(WIDTH,))
+        words, none = lockstep.spread(self.seats, self.loop.layout, WIDTH), np.empty((0, 0, WIDTH))
+        assert self.loop.play is not None
+        if self.loop.play(words, marks, suffered, losses, numbers, ends, none):
+            lockstep.collect(words, self.seats, self.loop.layout)
+        else:
+            self._play_alone(suffered, losses, marks, numbers, ends)
         return suffered
+
+    def _play_alone(
+        self, suffered: Floats, losses: Floats, marks: Ints, numbers: Draws, ends: tuple[Ints, ...]
+    ) -> None:
+        """Play the block one trial after the other, because one of them has an error, which this raises."""
+        modules, state = composition(self.algorithm), self.seats.dtype["state"]
+        kernel = loop(modules, str(state.descr), self.algorithm.feedback)
+        for i in range(WIDTH):
+            seat = self.seats[i : i + 1]
+            player, states = seat["player"].copy(), seat["state"].copy()
+            x, own = player["x"][0].copy(), Draws(*(np.ascontiguousarray(table[:, i]) for table in numbers))
+            shown = np.ascontiguousarray(losses[:, :, i])
+            one = record(loss=player["loss"][0])
+            kernel(shown, marks, suffered[i], one, states.view((np.record, state)), x, own, ends, np.empty((0, len(x))))
+            seat["state"], seat["player"]["x"], seat["player"]["loss"] = states, x, one["loss"]
 
 
 class _Table:
@@ -292,8 +323,8 @@ class _Table:
 def _play_group(match: Match, trials: Sequence[int], block: int) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]` of up to WIDTH trials.
 
-    Algorithms that play in vectors play these trials at once, and the others play them one by one. In lanes that are
-    left, the first trial is played again.
+    Algorithms that play in lockstep play these trials at once, and the others play them one by one. To complete a
+    vector, the first trial is played again.
     """
     horizon, checkpoints = int(match.checkpoints[-1]), match.checkpoints
     several = len(trials) >= FEWEST
@@ -301,7 +332,7 @@ def _play_group(match: Match, trials: Sequence[int], block: int) -> Floats:
     lanes = [*trials, *[trials[0]] * spare]
     seats = [
         _Seats(match, algorithm, lanes)
-        if several and in_vectors(match, algorithm)
+        if several and in_lockstep(match, algorithm)
         else [_Seat(match, algorithm, trial) for trial in trials]
         for algorithm in match.algorithms
     ]
@@ -313,8 +344,8 @@ def _play_group(match: Match, trials: Sequence[int], block: int) -> Floats:
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         losses, best = zip(*(table.next(rounds, marks) for table in tables), strict=True)
         if several:
-            wide = np.empty((len(rounds) * match.setting.n_arms, WIDTH))
-            side_by_side(np.stack([*losses, *[losses[0]] * spare]).reshape(WIDTH, -1), wide)
+            wide = np.empty((len(rounds), match.setting.n_arms, WIDTH))
+            side_by_side(np.stack([*losses, *[losses[0]] * spare]).reshape(WIDTH, -1), wide.reshape(-1, WIDTH))
         for k, seat in enumerate(seats):
             if isinstance(seat, _Seats):
                 suffered = seat.play(wide, rounds, marks)[: len(trials)]

@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from privbandits_cli.numerics.vectors import where
-
 Law = Literal["signs", "bernoulli", "gaussian", "certain"]
 
 
@@ -28,14 +26,12 @@ REWARDS: dict[Law, Rewards] = {
 
 def signs(mean: float, number: float) -> float:
     """1 with probability (1 + mean)/2, else -1."""
-    drawn: float = where(2.0 * number < 1.0 + mean, 1.0, -1.0)
-    return drawn
+    return 1.0 if 2.0 * number < 1.0 + mean else -1.0
 
 
 def bernoulli(mean: float, number: float) -> float:
     """1 with probability mean, else 0."""
-    drawn: float = where(number < mean, 1.0, 0.0)
-    return drawn
+    return 1.0 if number < mean else 0.0
 
 
 def gaussian(mean: float, number: float) -> float:

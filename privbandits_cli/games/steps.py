@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from inspect import isfunction
 from typing import Any
 
 from numpy.random import Generator
 
 from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.numerics.jit import borrower, compile_step, is_users, kept
+from privbandits_cli.numerics.jit import borrower, compile_step, kept
 from privbandits_cli.numerics.laplace import standard_laplace
 from privbandits_cli.numerics.sfc64 import Fill, fill_normals, fill_uniform, fill_words, filling, source, words_of
 
@@ -21,8 +20,6 @@ SOURCES: dict[str, Callable[[Generator], Fill]] = {
 }
 
 STEPS = ("choose", "update", "probabilities", "released")
-PARTS = {"begin": 2, "refine": 2, "settle": 2}  # of `choose`, with their numbers of arguments
-FOR_LANES = ({"usual": 4}, {"jump": 4}, {"idle": 1, "stay": 1, "note": 3}, PARTS)  # groups of steps that a file may add
 MECHANISMS = "privbandits_cli.mechanisms."
 MECHANISM = {"counter": ("add_item", "release"), "oracle": ("learn", "fit", "predict")}  # the steps of each kind
 
@@ -42,30 +39,7 @@ def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., An
     """
     module, names = import_module(modules[0]), filled_in(modules, **others) | others
     plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
-    plain |= for_lanes(modules[0])
-    if "base_choose" in names and "base_refine" not in names:  # a wrapper's parts of `choose` are those of its base
-        plain = {name: step for name, step in plain.items() if name not in PARTS}
     return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain.items()}
-
-
-def for_lanes(module: str) -> dict[str, Callable[..., Any]]:
-    """The steps for lanes of a file: functions with these numbers of arguments, and all of a group or none."""
-    file = vars(import_module(module))
-    found: dict[str, Callable[..., Any]] = {}
-    for group in FOR_LANES:
-        own = {name: file[name] for name in group if isfunction(file.get(name))}
-        if {name: step.__code__.co_argcount for name, step in own.items()} == group:
-            found |= own
-    if "usual" not in found:
-        found.pop("jump", None)
-    return found
-
-
-def of_one_file(module: str) -> bool:
-    """Whether a user's file has all its steps of one file: its own `update` is not what an imported `usual` does."""
-    file = vars(import_module(module))
-    steps = [file["choose"], file["update"], *for_lanes(module).values()]
-    return not is_users(module) or len({step.__module__ for step in steps}) == 1
 
 
 def filled_in(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., Any]]:

@@ -29,7 +29,6 @@ from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.mechanisms.wishart import wishart_node
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
-from privbandits_cli.numerics.vectors import everywhere
 
 
 def n_levels(horizon: float) -> int:
@@ -85,7 +84,7 @@ def redraw(counter: Record, rng: Generator) -> None:
     counter.drawn = counter.items
     level = len(noise) - 2 if counter.items == 0 else trailing_zeros(counter.items)
     for j in range(level, -1, -1):
-        if everywhere(counter.k > 0.0):
+        if counter.k > 0.0:
             wishart_node(noise[j + 1], noise[j], counter.factor, counter.scale, counter.k, rng)
         else:
             gaussian_node(noise[j + 1], noise[j], counter.scale, rng)

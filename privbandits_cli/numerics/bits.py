@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from privbandits_cli.numerics.jit import once
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vectors import where
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 ONE, UNUSED = np.uint64(1), np.uint64(12)
@@ -222,6 +222,7 @@ def gamma(bits: Any, i: int, shape: float) -> float:
     return math.exp(log_gamma_number(stream(bits, i), shape))
 
 
+@once
 def beta(bits: Any, i: int, a: float, b: float) -> float:
     """A number of the law Beta(a, b), for a, b > 0."""
     word = stream(bits, i)
@@ -252,8 +253,8 @@ def gamma_between(state: Any, shape: float) -> tuple[float, float]:
     sure = (low >= -1.5 * root) & ((1.0 - u - margin) * (54.0 * d) > square * square)
     least, most, scale = root + low * THIRD, root + high * THIRD, np.divide(1.0, root)
     return (
-        where(sure, least * least * least * scale * (1.0 - SLACK), 0.0),
-        where(sure, most * most * most * scale * (1.0 + SLACK), HUGE),
+        least * least * least * scale * (1.0 - SLACK) if sure else 0.0,
+        most * most * most * scale * (1.0 + SLACK) if sure else HUGE,
     )
 
 
@@ -263,37 +264,7 @@ def beta_between(bits: Any, i: int, a: float, b: float) -> tuple[float, float]:
     (low, high), (least, most) = gamma_between(stream(word, 0), a), gamma_between(stream(word, 1), b)
     lower, upper = np.divide(low, low + most), np.divide(high, high + least)
     usual = (a >= 1.0) & (b >= 1.0) & (a < HUGE) & (b < HUGE)
-    return where(usual, lower * (1.0 - QUOTIENT), 0.0), where(usual, upper * (1.0 + QUOTIENT), 1.0)
-
-
-def clearly_largest_beta(bits: Any, a: Floats, b: Floats, low: Floats, high: Floats) -> int:
-    """The i for which `beta(bits, i, a[i], b[i])` is largest if the bounds show it, else -1; without a branch.
-
-    Sets low and high to the bounds of each number.
-    """
-    best, others = 0, -1.0  # others: a bound on all other numbers
-    for i in range(len(a)):
-        low[i], high[i] = beta_between(bits, i, a[i], b[i])
-    least, most = low[0], high[0]
-    for i in range(1, len(a)):
-        better = low[i] > least
-        others = max(others, where(better, most, high[i]))
-        best, least, most = where(better, i, best), where(better, low[i], least), where(better, high[i], most)
-    found: int = where(least > others, best, -1)
-    return found
-
-
-def largest_beta_within(bits: Any, a: Floats, b: Floats, low: Floats, high: Floats) -> int:
-    """The first i for which `beta(bits, i, a[i], b[i])` is largest, from these bounds of each number."""
-    least, best, largest = 0.0, 0, -1.0
-    for i in range(len(a)):
-        least = max(least, low[i])
-    for i in range(len(a)):
-        if high[i] >= least:
-            drawn = beta(bits, i, a[i], b[i])
-            if drawn > largest:
-                best, largest = i, drawn
-    return best
+    return lower * (1.0 - QUOTIENT) if usual else 0.0, upper * (1.0 + QUOTIENT) if usual else 1.0
 
 
 def largest_beta(bits: Any, a: Floats, b: Floats) -> int:
@@ -314,6 +285,7 @@ def largest_beta(bits: Any, a: Floats, b: Floats) -> int:
     return best
 
 
+@once
 def skellam(bits: Any, i: int, variance: float) -> float:
     """A whole number of the Skellam law with mean 0: the difference of two Poisson numbers of mean variance/2 > 0."""
     if not 0.0 < variance < math.inf:

@@ -115,6 +115,8 @@ def _text(value: Any, above: tuple[Any, ...]) -> str:
         return f"module {value.__name__}"
     if isinstance(function := getattr(value, "py_func", None), types.FunctionType):  # compiled by numba
         return f"compiled {_of_function(function, above)}"
+    if isinstance(stated := getattr(value, "digest", None), str):
+        return f"digest {stated}"
     module = str(getattr(value, "__module__", None) or "")
     name = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
     if isinstance(value, type):

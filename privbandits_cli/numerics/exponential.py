@@ -7,7 +7,7 @@ no division. Each step rounds once, so a vectorised loop, a single call and plai
 
 import numpy as np
 
-from privbandits_cli.numerics.vectors import bits_of, number_of, where
+from privbandits_cli.numerics.vectors import bits_of, number_of
 
 LEAST = -708.0  # below it exp x has less than full precision
 LOG2_E = 1.44269504088896338700
@@ -24,7 +24,7 @@ P5 = 4.13813679705723846039e-08
 
 def exponential(x: float) -> float:
     """exp x for x <= 0, to 1 unit in the last place; below -708, exp -708."""
-    x = where(x < LEAST, LEAST, x)
+    x = LEAST if x < LEAST else x
     shifted = x * LOG2_E + WHOLE
     k = shifted - WHOLE
     high, low = x - k * LN2_HIGH, k * LN2_LOW

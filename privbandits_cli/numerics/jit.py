@@ -167,7 +167,10 @@ def compile_once(function: Callable[..., Any], **names: Any) -> Callable[..., An
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
-    """Mark a function whose code is not copied into the loops that call it (`compile_once`)."""
+    """Mark a function whose code is not copied into the loops that call it (`compile_once`).
+
+    In lockstep it is played for one trial after the other (`spmd.interpreter`).
+    """
     vars(function)["once"] = True
     return function
 
@@ -258,6 +261,12 @@ def bind(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     from privbandits_cli.numerics.parts import whole
 
     return whole(function, kernels, nogil=True)
+
+
+def is_kept(kernel: Callable[..., Any]) -> bool:
+    """Whether a bound loop was compiled before, by this process or another one, and is on disk."""
+    kernels = getattr(kernel, "_cache", None)
+    return isinstance(kernels, Kernels) and kernels.exist()
 
 
 def _kernels(function: Callable[..., Any], digest: str) -> Kernels | None:

@@ -95,6 +95,10 @@ class Kernels:
         except OSError as error:
             warnings.warn(f"a compiled kernel cannot be kept in {self.place}: {error}", KernelWarning, stacklevel=2)
 
+    def exist(self) -> bool:
+        """Whether the function was compiled before, for any signature."""
+        return any(self.place.glob(f"{self.name}-*{SUFFIX}"))
+
     def _file(self, signature: Any, codegen: Any) -> Path:
         from numba.core import config
 

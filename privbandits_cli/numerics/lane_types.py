@@ -11,13 +11,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.errors import TypingError
-from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
-    infer_getattr,
     intrinsic,
-    lower_getattr_generic,
-    lower_setattr_generic,
     models,
     overload,
     register_model,
@@ -29,37 +24,12 @@ WORD = ir.IntType(64)
 BYTE = ir.IntType(8)
 
 
-class Lane(types.Type):
-    """A lane of spread records."""
-
-    def __init__(self, record: Any) -> None:
-        self.record = record
-        super().__init__(f"Lane({record})")
-
-
 class Column(types.Type):
     """Numbers of one lane, `length` many if that is known; those of a table are `stride` apart, which is not."""
 
     def __init__(self, dtype: Any, length: int | None, table: bool = False) -> None:
         self.dtype, self.length, self.table = dtype, length, table
         super().__init__(f"Column({dtype}, {length}, {table})")
-
-
-class Matrix(types.Type):
-    """A matrix of one lane, with `length` rows, which are columns of `width` numbers."""
-
-    def __init__(self, dtype: Any, length: int, width: int) -> None:
-        self.dtype, self.length, self.width = dtype, length, width
-        super().__init__(f"Matrix({dtype}, {length}, {width})")
-
-
-@register_model(Lane)
-@register_model(Matrix)
-class LaneModel(models.PrimitiveModel):
-    """A pointer."""
-
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, BYTE.as_pointer())
 
 
 @register_model(Column)
@@ -110,44 +80,6 @@ def _store(context: Any, builder: Any, kind: Any, address: Any, value: Any, tabl
     _scoped(builder, stored, table)
 
 
-@infer_getattr
-class LaneFields(AttributeTemplate):
-    """The types of a lane's fields."""
-
-    key = Lane
-
-    def generic_resolve(self, lane: Lane, name: str) -> Any:  # type: ignore[override]
-        """The type of the field of this name; TypingError for an array with more than two axes."""
-        kind = lane.record.typeof(name)
-        if isinstance(kind, types.Record):
-            return Lane(kind)
-        if isinstance(kind, types.NestedArray):
-            if kind.ndim > 2:
-                raise TypingError(f"{name} has {kind.ndim} axes; in lanes an array of a record has one or two")
-            return Column(kind.dtype, *kind.shape) if kind.ndim == 1 else Matrix(kind.dtype, *kind.shape)
-        return kind
-
-
-@lower_getattr_generic(Lane)
-def _get_field(context: Any, builder: Any, lane: Lane, value: Any, name: str) -> Any:
-    kind = lane.record.typeof(name)
-    address = builder.gep(value, [ir.Constant(WORD, lane.record.offset(name) * LANES)])
-    if isinstance(kind, types.Record) or (isinstance(kind, types.NestedArray) and kind.ndim == 2):
-        return address
-    if isinstance(kind, types.NestedArray):
-        stride = ir.Constant(WORD, 8 * LANES)
-        return _pack(context, builder, Column(kind.dtype, kind.shape[0]), address, stride)
-    return _load(context, builder, kind, address, False)
-
-
-@lower_setattr_generic(Lane)
-def _set_field(context: Any, builder: Any, signature: Any, values: Any, name: str) -> None:
-    lane, given = signature.args
-    kind = lane.record.typeof(name)
-    address = builder.gep(values[0], [ir.Constant(WORD, lane.record.offset(name) * LANES)])
-    _store(context, builder, kind, address, context.cast(builder, values[1], given, kind), False)
-
-
 @intrinsic
 def _get_item(typing: Any, column: Any, index: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -156,18 +88,6 @@ def _get_item(typing: Any, column: Any, index: Any) -> Any:
         return _load(context, builder, column.dtype, address, column.table)
 
     return column.dtype(column, index), build
-
-
-@intrinsic
-def _row(typing: Any, matrix: Any, index: Any) -> Any:
-    made = Column(matrix.dtype, matrix.width)
-
-    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        at = context.cast(builder, values[1], signature.args[1], types.int64)
-        start = builder.gep(values[0], [builder.mul(at, ir.Constant(WORD, 8 * LANES * matrix.width))])
-        return _pack(context, builder, made, start, ir.Constant(WORD, 8 * LANES))
-
-    return made(matrix, index), build
 
 
 @intrinsic
@@ -184,23 +104,17 @@ def _set_item(typing: Any, column: Any, index: Any, value: Any) -> Any:
 
 @overload(operator.getitem, strict=False)
 def _getitem(column: Any, index: Any) -> Callable[..., Any] | None:
-    if isinstance(column, Matrix) and isinstance(index, types.BaseTuple):
-        return lambda column, index: _row(column, index[0])[index[1]]
-    if isinstance(column, Matrix):
-        return lambda column, index: _row(column, index)
     return (lambda column, index: _get_item(column, index)) if isinstance(column, Column) else None
 
 
 @overload(operator.setitem, strict=False)
 def _setitem(column: Any, index: Any, value: Any) -> Callable[..., Any] | None:
-    if isinstance(column, Matrix) and isinstance(index, types.BaseTuple):
-        return lambda column, index, value: _set_item(_row(column, index[0]), index[1], value)
     return (lambda column, index, value: _set_item(column, index, value)) if isinstance(column, Column) else None
 
 
 @overload(len, strict=False)
 def _len(column: Any) -> Callable[..., Any] | None:
-    if not isinstance(column, (Column, Matrix)) or column.length is None:
+    if not isinstance(column, Column) or column.length is None:
         return None
     length = column.length
     return lambda column: length
@@ -211,17 +125,6 @@ def _start(context: Any, builder: Any, array: Any, value: Any, lane: Any) -> Any
     data = context.make_array(array)(context, builder, value).data
     size = ir.Constant(WORD, _size(array.dtype))
     return builder.gep(builder.bitcast(data, BYTE.as_pointer()), [builder.mul(lane, size)])
-
-
-@intrinsic
-def lane_of(typing: Any, records: Any, words: Any, lane: Any) -> Any:
-    """`numerics.lanes.lane_of`: the records give the names and kinds of the fields."""
-
-    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        at = context.cast(builder, values[2], signature.args[2], types.int64)
-        return _start(context, builder, words, values[1], at)
-
-    return Lane(records.dtype)(records, words, lane), build
 
 
 @intrinsic

@@ -29,6 +29,7 @@ LAYER = np.uint64(255)  # 256 layers of a ziggurat
 MANTISSA = np.uint64(2**52 - 1)
 TAIL, OVER_TAIL = 3.6541528853610087963519472518, 0.27366123732975827203338247596  # of the normal law
 UNIT = 2.0**-53
+SQUEEZE = 0.0331  # of Marsaglia & Tsang 2000
 UNITY = np.uint64(np.float64(1.0).view(np.uint64))
 SIGN = np.uint64(63)
 STREAMS, AHEAD = 16, 8  # streams side by side, and the words that each gives at a time
@@ -210,14 +211,42 @@ def fill_normals(states: Records, out: Floats) -> None:
     fill_normal(states[0], out.reshape(1, len(out)))
 
 
-def normal_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
+def normal_of(word: Any, layers: Any) -> tuple[float, Any, Any]:
     """A normal number x from a word, its layer, and its size; x is valid if it is inside the layer's rectangle."""
     layer, size = word & LAYER, (word >> EIGHT >> ONE) & MANTISSA
     return np.int64(size) * layers.width[layer] * sign(word >> EIGHT), layer, size
 
 
+def standard_normal(words: Words, layers: Any) -> float:
+    """A standard normal number, as NumPy's Generator draws it."""
+    x, layer, size = normal_of(word_of(words), layers)
+    if size >= layers.inside[layer]:
+        x = outside(words, layers, layer, size, x)
+    return x
+
+
+def standard_gamma(words: Words, layers: Any, shape: float) -> float:
+    """A standard gamma number of a shape above 1, as NumPy's Generator draws it (Marsaglia & Tsang 2000).
+
+    ValueError for another shape.
+    """
+    if not shape > 1.0:
+        raise ValueError("the shape of a gamma number must be above 1")
+    b = shape - 1.0 / 3.0
+    c = 1.0 / np.sqrt(9.0 * b)
+    while True:
+        x = standard_normal(words, layers)
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            u = uniform(words)
+            if u < 1.0 - SQUEEZE * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + b * (1.0 - v + np.log(v)):
+                drawn: float = b * v
+                return drawn
+
+
 @once
-def outside(words: Words, layers: Record, layer: Any, size: Any, x: float) -> float:
+def outside(words: Words, layers: Any, layer: Any, size: Any, x: float) -> float:
     """The normal number that replaces an x outside its layer's rectangle: from the wedge, the tail or a new word."""
     while True:
         if layer == 0:

@@ -13,8 +13,6 @@ from types import FunctionType, ModuleType
 
 import numpy as np
 
-from privbandits_cli.games.steps import for_lanes
-
 GLOBAL = random.Random | np.random.RandomState | np.random.Generator  # owners of a state that all trials would share
 
 
@@ -49,7 +47,7 @@ def unreturned(function: FunctionType) -> Iterator[int]:
 def prints(module: ModuleType) -> Iterator[int]:
     """Lines that print, in the steps and in the functions of the file that they call."""
     names = vars(module)
-    functions = [names["choose"], names["update"], *for_lanes(module.__name__).values()]
+    functions = [names["choose"], names["update"]]
     for function in functions:  # grows as calls are found
         for step in dis.get_instructions(function):
             called = names.get(step.argval) if step.opname == "LOAD_GLOBAL" else None

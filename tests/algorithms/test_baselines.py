@@ -92,18 +92,18 @@ def test_the_bar_of_kl_ucb_changes_no_arm(kind, c, n, monkeypatch):
     }[kind]
     clear, decided = kl_ucb.clear, []
 
-    def counting(state):
-        decided.append(clear(state))
+    def counting(state, cost):
+        decided.append(clear(state, cost))
         return decided[-1]
 
     monkeypatch.setattr(kl_ucb, "clear", counting)
     arms = kl_ucb_arms(gains, c)
-    monkeypatch.setattr(kl_ucb, "clear", lambda state: False)
+    monkeypatch.setattr(kl_ucb, "clear", lambda state, cost: False)
     assert arms == kl_ucb_arms(gains, c)
     if kind == "best is sure":  # other arms without a loss share its infinite index
         return
     assert np.mean(decided[n // 2 :]) > (0.5 if c == 0 or n == 3000 else 0.25)  # the larger c, the later
-    monkeypatch.setattr(kl_ucb, "clear", lambda state: state.t > 50 and state.means[state.last] > 0.3)
+    monkeypatch.setattr(kl_ucb, "clear", lambda state, cost: state.t > 50 and state.means[state.last] > 0.3)
     assert arms != kl_ucb_arms(gains, c)
 
 

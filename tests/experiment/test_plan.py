@@ -86,7 +86,7 @@ def test_a_wrapper_of_a_private_base_carries_its_epsilon(tmp_path):
         ("linucb_plain_dp", 8, [4] * 8),  # but every job has some
         ("linucb_plain_dp", 100, [1] * 32),
         ("heavy_central", 2, [32, 28] * 2),  # 60 trials of two games: as many as play at once
-        ("heavy_central", 4, [24, 24, 12] * 2),  # whole vectors of eight trials, not chunks of 30
+        ("heavy_central", 4, [16, 16, 16, 12] * 2),  # whole vectors of 16 trials, not chunks of 30
         ("bounded_private", 2, [20] * 4),  # all trials of a game, not 16 of them
         ("bounded_private", 8, [8, 8, 4] * 4),
         ("linucb_dimension", 2, [3] * (33 * 34) + [1] * 34),  # arms on demand: one trial after the other

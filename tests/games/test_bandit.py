@@ -11,7 +11,7 @@ from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import borrower, compile_step, record, uncompiled
 from privbandits_cli.numerics.lanes import LANES
 from tests.conftest import fit, foe, make, match, playing, some
-from tests.games.test_lanes import SEVERAL
+from tests.games.test_lockstep import SEVERAL
 from tests.naive import gain_table
 
 
@@ -35,13 +35,13 @@ def scripted(script, gains, memory, observed, worth=()):
     """What a scripted learner earns after each round, and the gains that it is shown."""
     n = len(script)
     steps = {"choose": compile_step(follow), "update": compile_step(remember), "borrow": borrower(), "GUARDED": False}
-    loop = loops.bound(steps, loops.Kind(False), False)
+    loop = loops.bound(steps, False)
     state = record(t=0, script=np.array(script), seen=np.zeros(n))
-    places = record(player=record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0, late=0), state=state)
-    marks, zeros, none = np.arange(1, n + 1), np.zeros((n, 1)), np.empty((0, 0), np.uint64)
+    places = record(player=record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0), state=state)
+    marks, zeros = np.arange(1, n + 1), np.zeros((n, 1))
     earned = np.empty((1, n))
     gains, worth = np.asarray(gains, float)[:, :, None], np.reshape(np.array(worth, float), (-1, 1))
-    loop(gains, False, marks, earned, places, *[zeros] * 4, worth, memory, observed, none, none)
+    loop(gains, False, marks, earned, places, *[zeros] * 4, worth, memory, observed)
     return earned[0].tolist(), places[0].state.seen.tolist()
 
 
@@ -135,9 +135,10 @@ def test_all_algorithms_of_a_trial_meet_the_same_game(monkeypatch, plain):
         bandit, "stream", lambda seed, *n, trial: names.append((*n, trial)) or real(seed, *n, trial=trial)
     )
     with uncompiled(plain), np.errstate(over="ignore"):  # no number matters
-        play(match(foe("stochastic"), everyone(foe("stochastic")), 50), [0, 1])
+        trials = range(2 if plain else bandit.WIDTH)  # as many as a vector has, or some would be repeated
+        play(match(foe("stochastic"), everyone(foe("stochastic")), 50), trials)
     gains = [name for name in names if name[0] == "gains"]
-    assert gains == [("gains", foe("stochastic").identity(), 0), ("gains", foe("stochastic").identity(), 1)]
+    assert gains == [("gains", foe("stochastic").identity(), trial) for trial in trials]
     learners = [name for name in names if name[0] != "gains"]
     assert len(set(learners)) == len(learners)
 

@@ -16,7 +16,7 @@ from privbandits_cli.numerics.jit import PluginError, bind, record, uncompiled
 from privbandits_cli.plugins import loader
 from tests.conftest import foe, make, some
 from tests.games.test_contextual import LEARNERS, match
-from tests.games.test_lanes import on_every_processor
+from tests.games.test_lockstep import on_every_processor
 
 PLAYERS = ["linucb", "gaussian", "wishart", "local", "plain"]
 # A loop is compiled for each dimension, for seconds: most tests play in four dimensions, and the others are left to

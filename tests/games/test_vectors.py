@@ -27,7 +27,8 @@ from privbandits_cli.numerics.vectors import (
 )
 from tests.conftest import foe, make, some
 from tests.games.test_contextual import ARMS, FOES, LEARNERS, PRIVATE, WITHOUT_PRIVACY, foe_is_bounded, inverting, match
-from tests.games.test_lanes import on_every_processor
+from tests.games.test_lockstep import on_every_processor
+from tests.spmd.steps import together
 
 COUNTERS = [
     make("dp_linucb", counter=counter, deviations=5.0, epsilon=50.0, delta=0.1)
@@ -63,8 +64,7 @@ def test_vectors_equal_single_trials(rival, names):
     if rival in ("drawn", "basis"):
         players = [player for player in players if player.name != "ldp_linucb"]
     game = match(FOES[rival](), players, 70, ARMS.get(rival, 6), checkpoints=range(1, 71))
-    together = [contextual.in_vectors(game, algorithm) for algorithm in game.algorithms]
-    assert together == [algorithm.name in VECTORS for algorithm in game.algorithms] and any(together)
+    assert all(contextual.in_lockstep(game, algorithm) for algorithm in game.algorithms if algorithm.name in VECTORS)
     equal(game, block=7)
 
 
@@ -72,7 +72,7 @@ def test_vectors_equal_single_trials(rival, names):
 @pytest.mark.parametrize("algorithm", COUNTERS, ids=lambda algorithm: algorithm.counter)
 def test_every_counter_plays_in_vectors(algorithm):
     game = match(foe("sphere_arms", gap=0.1), [algorithm], 140, checkpoints=[1, 2, 3, 64, 65, 140])
-    assert contextual.in_vectors(game, game.algorithms[0])
+    assert contextual.in_lockstep(game, game.algorithms[0])
     equal(game)
 
 
@@ -95,19 +95,24 @@ def test_vectors_of_other_horizons(horizon):
 def test_what_does_not_play_in_vectors(monkeypatch):
     def played(adversary, algorithm, d):
         game = match(adversary, [algorithm], 100, 6, d)
-        return contextual.in_vectors(game, game.algorithms[0])
+        return contextual.in_lockstep(game, game.algorithms[0])
 
     sphere = foe("sphere_arms")
     assert played(sphere, make("linucb"), 8)
-    assert not played(sphere, make("linucb"), 9)
+    assert not played(sphere, make("linucb"), 9)  # many coordinates are scored in single precision first
     assert not played(foe("sphere_arms", drawn="on_demand"), make("linucb"), 3)
-    assert not played(sphere, make("squarecb"), 3)
+    assert not played(sphere, make("squarecb", oracle="logistic"), 3)
     with monkeypatch.context() as patch:
         patch.setattr(guards, "is_own", lambda player: True)  # a user's adversary may share what its trials draw from
         assert not played(sphere, make("linucb"), 3)
     assert played(sphere, make("dp_linucb", noise="wishart", calibration="code", epsilon=100.0, delta=0.5), 3)
-    # of shape 1, which is drawn in another way
-    assert not played(sphere, make("dp_linucb", noise="wishart", calibration="code", epsilon=1e6, delta=0.5), 3)
+
+
+def test_gamma_numbers_of_shape_1_are_drawn_one_trial_after_the_other():
+    learner = make("dp_linucb", noise="wishart", calibration="code", epsilon=1e6, delta=0.5)
+    game = match(foe("sphere_arms", gap=0.1), [learner], 40)
+    assert contextual.in_lockstep(game, game.algorithms[0])
+    equal(game, block=7)
 
 
 def test_any_number_of_trials_plays_the_same_games():
@@ -120,7 +125,7 @@ def test_any_number_of_trials_plays_the_same_games():
 @pytest.mark.parametrize("horizon", some([127, 200], 127))
 def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(monkeypatch, horizon):
     """A shift of the size of the noise: in some rounds of some trials the last V is used again."""
-    whole, kept = dp_linucb.Tuned.state, []
+    whole, collect, kept = dp_linucb.Tuned.state, contextual.lockstep.collect, []
 
     def weaker(self, setting):
         state = whole(self, setting)
@@ -128,17 +133,16 @@ def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(m
         return state
 
     monkeypatch.setattr(dp_linucb.Tuned, "state", weaker)
-    monkeypatch.setattr(contextual, "widely", lambda records: kept.append(widely(records)) or kept[-1])
+    monkeypatch.setattr(contextual.lockstep, "collect", lambda *words: (collect(*words), kept.append(words[1]))[0])
     learner = make("dp_linucb", epsilon=0.5, delta=0.1)
     game = match(foe("sphere_arms", gap=0.1), [learner], horizon, checkpoints=range(1, horizon + 1))
     equal(game)
-    strange = next(state for state in kept if "indefinite" in state.dtype.names)["indefinite"][0]
+    strange = kept[0]["state"]["indefinite"]  # of the first eight trials
     assert len(set(strange)) > 4 and strange.min() > 0 and strange.max() < horizon
 
 
-def invert_all(records):
-    """Invert the matrix of each trial."""
-    state = vectors_of(records, 0)
+def invert_own(state):
+    """Invert the matrix of a trial."""
     state.logdet = invert(state.v)
 
 
@@ -152,14 +156,13 @@ def test_invert_at_the_ends_of_the_numbers():
             matrices.append(scale ** (i % 3 - 1) * (root @ root.T if i < 5 else root + root.T))
         matrices[2][2, 2] = np.nan
         matrices[3][:, 1] = matrices[3][1] = 0.0
-        states = widely(record(v=np.zeros((5, 5)), logdet=0.0))
-        states["v"][0] = np.moveaxis(matrices, 0, -1)
-        bind(invert_all)(states)
+        states = np.concatenate([record(v=matrix, logdet=0.0) for matrix in matrices])
+        assert together(invert_own, states)
         for i, matrix in enumerate(matrices):
             logdet = inverting()(matrix)
-            assert np.array_equal(states["logdet"][0, i], logdet, equal_nan=True)
+            assert np.array_equal(states["logdet"][i], logdet, equal_nan=True)
             if not np.isnan(logdet):
-                np.testing.assert_array_equal(states["v"][0, :, :, i], matrix)
+                np.testing.assert_array_equal(states["v"][i], matrix)
         assert 2 < np.isnan(states["logdet"]).sum() < WIDTH
 
 

@@ -82,7 +82,7 @@ def test_few_kernels_are_needed_and_none_of_numbas_text(program, runs):
     _, modules, files = runs[0]
     kernels = [name.partition("__")[0] for name in files]
     assert (len(kernels), kernels.count("play_block")) == PROGRAMS[program][2:]
-    assert "privbandits_cli.algorithms.exp3" in modules
+    assert "privbandits_cli.games.lockstep" in modules
     assert not [module for module in modules if module.startswith("numba.cpython.unicode")]
 
 

@@ -547,7 +547,7 @@ def test_built_in_games_are_not_guarded_and_own_ones_are(monkeypatch):
     known, _ = including([Path("mine.py")])
     mine = known.find("algorithms", "mine")
     for module, guarded in (("privbandits_cli.algorithms.exp3", False), (mine.__module__, True)):
-        assert rounds.loop.__wrapped__((module,), "layout", rounds.Kind(), False) is guarded
+        assert rounds.loop.__wrapped__((module,), "layout", False) is guarded
 
 
 @pytest.mark.parametrize(

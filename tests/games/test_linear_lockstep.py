@@ -1,4 +1,4 @@
-"""The game `linear`: vectors of trials equal single trials bit for bit, and so do their random numbers."""
+"""The game `linear`: trials in lockstep equal single trials bit for bit, and so do their random numbers."""
 
 import platform
 from functools import cache
@@ -16,7 +16,7 @@ from privbandits_cli.mechanisms import counters
 from privbandits_cli.numerics.jit import compile_step, uncompiled
 from privbandits_cli.numerics.vectors import WIDTH
 from tests.conftest import foe, make, playing, some
-from tests.games.test_lanes import on_every_processor
+from tests.games.test_lockstep import on_every_processor
 
 COUNTERS = [
     make("dp_ftrl", epsilon=1.0, nodes=law, counter=counter)
@@ -56,10 +56,10 @@ def equal(game, trials=WIDTH + 3, **how):
 
 @pytest.mark.parametrize(("learners", "n"), [(SOME, 4), pytest.param(LEARNERS, 5, marks=REST)], ids=["some", "all"])
 @pytest.mark.parametrize("kind", [Simplex, Sphere, Cube])
-def test_vectors_equal_single_trials(kind, learners, n):
+def test_lockstep_equals_single_trials(kind, learners, n):
     """All learners against the same losses, with marks within blocks and at their ends."""
     game = match(learners, kind(n), checkpoints=[1, 2, 7, 8, 63, 64, 65, 128, 150])
-    assert all(linear.in_vectors(game, algorithm) for algorithm in game.algorithms)
+    assert all(linear.in_lockstep(game, algorithm) for algorithm in game.algorithms)
     found = equal(game, block=7)
     np.testing.assert_array_equal(found, linear.play(game, range(WIDTH + 3)))
     assert all(len(set(regrets[:, -1])) > 4 for regrets in found)
@@ -67,36 +67,30 @@ def test_vectors_equal_single_trials(kind, learners, n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("space", [Simplex(2), Sphere(1), Cube(2), Simplex(12)], ids=str)
-def test_vectors_of_other_dimensions(space):
+def test_lockstep_of_other_dimensions(space):
     equal(match(FEW, space))
 
 
-KNOWN = Setting(100, 5, space=Simplex(5))
-ABLE = [
-    name
-    for name in playing("algorithms", "linear")
-    if make(name).feedback == "full" and make(name).tuned(KNOWN).in_vectors(KNOWN)
-]
+ABLE = ["ftrl", "noisy_ftrl", "dp_ftrl", "ftpl"]
 
 
 @pytest.mark.parametrize("adversary", [*playing("adversaries", "linear"), "stochastic", "switching_costs"])
-def test_whatever_plays_in_vectors_equals_single_trials_against_every_adversary(adversary):
-    """Every file with `in_vectors`, on each set; a bandit's gains are losses on the simplex."""
-    assert {"ftrl", "noisy_ftrl", "dp_ftrl"} <= set(ABLE)
+def test_learners_equal_single_trials_against_every_adversary(adversary):
+    """On each set; a bandit's gains are losses on the simplex."""
     spaces = (Simplex(4), Sphere(4), Cube(4)) if foe(adversary).game == "linear" else (Simplex(4),)
     for space in spaces:
         equal(match([make(name) for name in ABLE], space, adversary=foe(adversary)))
 
 
 @pytest.mark.parametrize("n", some([4, 6], 4))
-def test_a_projection_on_the_simplex_in_vectors(n):
+def test_a_projection_on_the_simplex_in_lockstep(n):
     """In one round, the point of one trial may be a corner while all coordinates of another are positive."""
     learners = [make("ftrl", regulariser="euclidean", eta=eta) for eta in (0.01, 0.5, 20.0)]
     learners += [make(name, epsilon=1.0, base=learners[1]) for name in ("noisy_ftrl", "dp_ftrl")]
     equal(match(learners, Simplex(n), checkpoints=range(1, 151)))
 
 
-def test_vectors_against_signed_losses(monkeypatch):
+def test_lockstep_against_signed_losses(monkeypatch):
     monkeypatch.setattr(type(foe("gap")), "signed", True)
     game = match(FEW, Simplex(4))
     assert game.setting.signed
@@ -107,16 +101,17 @@ def test_vectors_against_signed_losses(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("horizon", [1, 2, 3, 70, 129])
-def test_vectors_of_other_horizons(horizon):
+def test_lockstep_of_other_horizons(horizon):
     equal(match([*FEW, make("dp_ftrl", epsilon=1.0, counter="negative_digits")], Simplex(3), horizon), trials=4)
 
 
 @pytest.mark.parametrize("more", [[], pytest.param(["shrinking_dartboard", "dp_ftpl"], marks=REST)], ids=len)
-def test_beside_learners_that_play_alone(more):
+def test_beside_learners_that_play_alone(monkeypatch, more):
     game = match([make("ftpl"), make("ftrl"), *map(make, more)], Simplex(4))
-    together = [linear.in_vectors(game, algorithm) for algorithm in game.algorithms]
-    assert together == [algorithm.name == "ftrl" for algorithm in game.algorithms]
-    equal(game)
+    found = equal(game)
+    whole = linear.in_lockstep
+    monkeypatch.setattr(linear, "in_lockstep", lambda game, one: one.name == "ftrl" and whole(game, one))
+    np.testing.assert_array_equal(found, linear.play(game, range(WIDTH + 3)))
 
 
 @pytest.mark.parametrize("dimension", some([3, 4], 4))
@@ -127,13 +122,13 @@ def test_any_number_of_trials_plays_the_same_games(dimension):
         np.testing.assert_array_equal(linear.play(game, range(n)), whole[:, :n])
 
 
-def test_what_does_not_play_in_vectors(monkeypatch):
+def test_what_does_not_play_in_lockstep(monkeypatch):
     def played(algorithm, space, **how):
         game = match([algorithm], space, **how)
-        return linear.in_vectors(game, game.algorithms[0])
+        return linear.in_lockstep(game, game.algorithms[0])
 
     assert played(make("ftrl"), Simplex(4))
-    assert not played(make("scrible"), Sphere(4))
+    assert played(make("scrible"), Sphere(4))
     with uncompiled():
         assert not played(make("ftrl"), Simplex(4))
     square_root = make("dp_ftrl", epsilon=1.0, nodes="gaussian", counter="square_root")
@@ -143,7 +138,7 @@ def test_what_does_not_play_in_vectors(monkeypatch):
     assert not played(make("ftrl"), Simplex(4))
 
 
-def test_a_loss_outside_of_the_set_is_reported_in_vectors():
+def test_a_loss_outside_of_the_set_is_reported_in_lockstep():
     class Wrong(type(foe("gap"))):
         def losses(self, setting, rng, blocks):
             for losses in super().losses(setting, rng, blocks):
@@ -174,8 +169,9 @@ def test_learners_with_large_states_play_alone_trial_by_trial(monkeypatch):
     """Eight states of such a learner at once would take too much memory."""
     game = match([make("ftrl"), make("ftpl")], Simplex(4))
     assert linear.together(game) == WIDTH
-    found = linear.play(game, range(4))
+    found, whole = linear.play(game, range(4)), linear.in_lockstep
     monkeypatch.setattr(linear, "KEPT", 100)
+    monkeypatch.setattr(linear, "in_lockstep", lambda game, one: one.name == "ftrl" and whole(game, one))
     assert linear.together(game) == 1 and linear.together(match([make("ftrl")], Simplex(4))) == WIDTH
     np.testing.assert_array_equal(found, linear.play(game, range(4)))
 
@@ -209,7 +205,7 @@ def test_the_projection_keeps_its_digits_far_from_the_simplex():
 PROGRAM = """
 import json
 from privbandits_cli.games.linear import play
-from tests.games.test_linear_vectors import lineups
+from tests.games.test_linear_lockstep import lineups
 print(json.dumps([play(game, range(9)).tolist() for game in lineups()]))
 """
 

@@ -1,11 +1,10 @@
-"""Lanes equal single steps bit for bit: of algorithms, of adversaries, of random numbers, on every processor."""
+"""Trials in lockstep equal trials alone bit for bit: algorithms, adversaries, random numbers, on every processor."""
 
 import json
 import os
 import platform
 import subprocess
 import sys
-from functools import cache
 from types import SimpleNamespace
 
 import llvmlite.binding
@@ -13,29 +12,29 @@ import numpy as np
 import pytest
 from numpy.random import SFC64, Generator
 
-from privbandits_cli.algorithms import exp3
-from privbandits_cli.games import bandit, guards
+from privbandits_cli.games import bandit, guards, lockstep
 from privbandits_cli.games.bandit import Draws, play
 from privbandits_cli.games.drawing import SIDE_BY_SIDE
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.numerics.jit import bind, record, uncompiled
-from privbandits_cli.numerics.lanes import LANES, lane_of, spread, spread_out
+from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.lanes import LANES
 from privbandits_cli.numerics.streams import stream
-from privbandits_cli.plugins import loader
 from tests.conftest import ROOT, fit, foe, make, match, playing, some
 
-
-def laned(algorithm):
-    """Whether it plays in lanes."""
-    tuned = algorithm.tuned(Setting(100, 4))
-    return bandit.has_lanes(composition(tuned), tuned.state(Setting(100, 4)).dtype, 4)
-
-
-ALL = [name for name in playing("algorithms") if laned(make(name))]
 REST = pytest.mark.slow  # left to `make test-all`
-# One of each kind: with `usual`, with `refine` and `usual`, with `jump`, with `idle`, with `refine`, and one that plays
-# alone. Against an adversary with known means loops differ, but in all steps alike: the first two are enough.
+
+
+def seat(algorithm, adversary="stochastic", n_arms=4):
+    """How an algorithm plays."""
+    game = match(foe(adversary), [algorithm], 100, n_arms)
+    return bandit._sit_down(game, game.algorithms[0], True)
+
+
+ALONE = {"gaussian_ts"}  # it asks for several numbers of a kind
+ALL = [name for name in playing("algorithms") if name not in ALONE]
+# Weights, roots found by Newton's method, trees, epochs, draws by rejection, and one that plays alone. Against an
+# adversary with known means loops differ, but in all steps alike: the first two are enough.
 KINDS = ["exp3", "htinf", "dp_ucb", "dp_se", "thompson", "gaussian_ts"]
 SEVERAL = [(name, KINDS if name == "stochastic" else KINDS[:2]) for name in playing("adversaries")]
 # Large and small steps, weights that must be recomputed, gains far outside [0, 1], rounds that are ignored
@@ -98,84 +97,27 @@ DECIDING = [
 
 
 def both(monkeypatch, game, trials, **how):
-    """Regrets, and the learners' last states, in lanes and one trial after the other."""
+    """Regrets, and the learners' last states, in lockstep and one trial after the other."""
     found, played = [], guards.play_block
     for lanes in (True, False):
         last = []
         with monkeypatch.context() as patch:
             patch.setattr(guards, "play_block", lambda *words, last=last: (played(*words), last.append(words[-1]))[0])
             if not lanes:
-                patch.setattr(bandit, "has_lanes", lambda *_: False)
+                patch.setattr(lockstep, "loop", lambda *_: lockstep.NONE)
             found.append((play(game, trials, **how), [state.tobytes() for state in last]))
     return found
 
 
-def test_the_algorithms_that_play_in_lanes():
-    weights = {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf", "htinf", "batched_htinf"}
-    phases = {"adap_ucb", "adap_klucb", "adac_ucb", "dp_klucb", "dp_imed", "dp_se"}
-    phases |= {"robust_se", "dp_robust_se", "ldp_robust_se"}
-    indices = {"ucb1", "ldp_ucb", "ldp_robust_ucb", "dp_ucb", "kl_ucb"}
-    draws = {"thompson", "lazy_dp_ts", "dp_ts"}
-    wrappers = {"mini_batch", "dp_reduction", "dp_lambda_lap"}  # around tsallis_inf
-    assert {*ALL} == weights | phases | indices | draws | wrappers
-    assert all(map(laned, EXTREME)) and {*KINDS} - {*ALL} == {"gaussian_ts"}
-    assert not laned(make("mini_batch", base=make("dp_ucb", epsilon=1.0)))  # it adds to its trees in each lane alone
-    assert not laned(make("dp_reduction", epsilon=1.0, base=make("thompson")))  # it updates in each lane alone
-
-
-OWN = """
-from privbandits_cli.algorithms.{base} import *
-from privbandits_cli.algorithms.{base} import choose, {imported}
-from privbandits_cli.algorithms import {base}
-
-class Parameters({base}.Parameters):
-    pass
-
-{own}
-"""
-WORSE = """
-from privbandits_cli.algorithms.{base} import update as theirs
-
-def update(state, arm, gain, rng):
-    theirs(state, arm, 1.0 - gain, rng)
-"""
-HELPER = """
-def idle(state, arm):
-    return state.t
-"""
-
-
-@pytest.mark.parametrize(
-    ("base", "imported", "own", "laned", "same"),
-    [
-        pytest.param("ucb1", "update, usual", "", True, True, marks=REST),
-        ("ucb1", "usual", WORSE, False, False),
-        pytest.param("adap_ucb", "idle, note, stay", WORSE, False, False, marks=REST),
-        pytest.param("moss", "update", HELPER, False, True, marks=REST),
-        ("ucb1", "update, usual", "def jump(x):\n    return x", True, True),
-        pytest.param("ucb1", "update, usual", "jump = 0.1", True, True, marks=REST),
-        pytest.param("ucb1", "update, usual", "def refine(x):\n    return x", True, True, marks=REST),
-        pytest.param(
-            "moss", "update", "def begin(x):\n    return x\n\nrefine = settle = begin", False, True, marks=REST
-        ),
-    ],
-)
-def test_an_imported_step_does_not_replace_ones_own(tmp_path, base, imported, own, laned, same):
-    """Its `update` is played, not the `usual` of another file; a helper with such a name is no step."""
-    file = tmp_path / "mine.py"
-    file.write_text(OWN.format(base=base, imported=imported, own=own.format(base=base)))
-    given = {"epsilon": 1.0} if base == "adap_ucb" else {}
-    mine = loader.module(loader.read(file)).Parameters(**given)
-    tuned = mine.tuned(Setting(300, 4))
-    assert bandit.has_lanes(composition(tuned), tuned.state(Setting(300, 4)).dtype, 4) == laned
-    found, before = (play(match(foe("bernoulli"), [one], 300), range(9))[0, :, -1] for one in (mine, make(base)))
-    assert (found == before).all() == same
+def test_every_algorithm_but_one_plays_in_lockstep():
+    assert {name for name in playing("algorithms") if not seat(make(name)).together} == ALONE
+    assert all(seat(one).together for one in (*EXTREME, *DECIDING))
 
 
 @pytest.mark.parametrize(
     ("adversary", "names"), [*SEVERAL, *(pytest.param(name, ALL, marks=REST) for name in playing("adversaries"))]
 )
-def test_lanes_equal_single_steps(monkeypatch, adversary, names):
+def test_lockstep_equals_trials_alone(monkeypatch, adversary, names):
     against = foe(adversary)
     game = match(against, [one for one in map(make, names) if fit(one, against)], 400, checkpoints=range(1, 401))
     (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1))
@@ -185,7 +127,7 @@ def test_lanes_equal_single_steps(monkeypatch, adversary, names):
 
 @pytest.mark.parametrize("learners", [FEW_EXTREME, pytest.param(EXTREME, marks=REST)], ids=["few", "all"])
 @pytest.mark.parametrize("adversary", some(["switching_costs", "stochastic", "deterministic"], "switching_costs"))
-def test_lanes_equal_single_steps_where_most_gains_are_unusual(monkeypatch, adversary, learners):
+def test_lockstep_equals_trials_alone_where_most_gains_are_unusual(monkeypatch, adversary, learners):
     game = match(foe(adversary), learners, 1500, checkpoints=[1, 2, 3, 1500])
     (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1), block=256)
     np.testing.assert_array_equal(one, other)
@@ -197,38 +139,14 @@ def test_lanes_equal_single_steps_where_most_gains_are_unusual(monkeypatch, adve
     [("stochastic", FEW_DECIDING), *(pytest.param(name, DECIDING, marks=REST) for name in ("bernoulli", "pareto"))],
     ids=["few", "bernoulli", "pareto"],
 )
-def test_lanes_equal_single_steps_where_decisions_are_frequent(monkeypatch, adversary, learners):
+def test_lockstep_equals_trials_alone_where_decisions_are_frequent(monkeypatch, adversary, learners):
     against = foe(adversary, **({} if adversary == "stochastic" else {"means": [0.9, 0.5, 0.45, 0.1]}))
     game = match(against, [one for one in learners if fit(one, against)], 12_000, checkpoints=[1, 99, 5000, 12_000])
-    assert all(map(laned, game.algorithms))
     (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1), block=1000)
     np.testing.assert_array_equal(one, other)
     assert states == expected
     ends = [np.ptp(np.diff(regrets[:, -2:])) for regrets in one]
     assert np.count_nonzero(ends) > len(ends) // 2  # games of an algorithm differ
-
-
-def entries(records, words, found):
-    """The entries of a matrix of each lane, read in three ways, after two are written."""
-    for lane in range(len(records)):
-        matrix = lane_of(records, words, lane).state
-        matrix[1, 0] = 10.0 * lane
-        matrix[0][2] = -1.0
-        for i in range(len(matrix)):
-            for j in range(len(matrix[i])):
-                found[lane, i, j] = matrix[i, j] if j > 0 else matrix[i][j]
-
-
-def test_a_matrix_of_a_record_has_rows_and_entries_in_lanes():
-    records = np.repeat(record(t=7, state=np.arange(6.0).reshape(2, 3)), 3)
-    records["state"] += 100 * np.arange(3)[:, None, None]
-    rows, words = spread_out(records, True)
-    spread(rows, words)
-    found = np.empty((3, 2, 3))
-    bind(entries)(records.view((np.record, records.dtype)), words, found)
-    expected = records["state"].copy()
-    expected[:, 1, 0], expected[:, 0, 2] = 10.0 * np.arange(3), -1.0
-    np.testing.assert_array_equal(found, expected)
 
 
 def test_epochs_end_and_one_arm_is_left():
@@ -247,7 +165,7 @@ def test_epochs_end_and_one_arm_is_left():
     [(3, ["exp3"]), *(pytest.param(k, ALL, marks=REST) for k in (2, 3, 7, 8, 9)),
      pytest.param(1, ["tsallis_inf"], marks=REST)],
 )  # fmt: skip
-def test_lanes_equal_single_steps_with_other_numbers_of_arms(monkeypatch, n_arms, names):
+def test_lockstep_equals_trials_alone_with_other_numbers_of_arms(monkeypatch, n_arms, names):
     game = match(foe("stochastic"), list(map(make, names)), 200, n_arms, checkpoints=[1, 200])
     (one, states), (other, expected) = both(monkeypatch, game, range(5))
     np.testing.assert_array_equal(one, other)
@@ -256,7 +174,7 @@ def test_lanes_equal_single_steps_with_other_numbers_of_arms(monkeypatch, n_arms
 
 @pytest.mark.parametrize("adversary", ["stochastic", "switching_costs", "pareto"])
 def test_many_arms_have_gains_in_lanes_and_the_same_games(adversary):
-    """With more arms than eight, 32 trials share a block of gains, but their states are not spread."""
+    """With more arms than eight, entries are found by addresses; with very many, few trials play together."""
     learner = make("exp3" if foe(adversary).bounded else "uniform")
     game = match(foe(adversary), [learner], 300, 20, checkpoints=[1, 7, 300])
     assert bandit.together(game) == LANES
@@ -273,83 +191,6 @@ def test_any_number_of_trials_plays_the_same_games(more):
     whole = play(game, range(LANES + 1))
     for n in range(1, LANES + 1):
         np.testing.assert_array_equal(play(game, range(n)), whole[:, :n])
-
-
-def test_an_unusual_gain_changes_no_byte_of_exp3_after_a_restart():
-    """With eight arms NumPy's sum adds in another order than a loop, in four of ten cases to another number."""
-    tuned = make("exp3").tuned(Setting(300, 8))
-    rng, order = np.random.default_rng(6), 0
-    with uncompiled():
-        own = steps(composition(tuned))
-        for _ in range(50):
-            state = tuned.state(Setting(300, 8))
-            state[0].gains[:] = rng.normal(size=8)
-            exp3.restart(state[0], 0.5)
-            before = state.tobytes()
-            assert not own["usual"](state[0], 3, 1e9, Draws(0.5, 0.0))
-            assert state.tobytes() == before
-            order += state[0].weights.sum() != state[0].sums[1]
-    assert order > 0
-
-
-def usual_or_unchanged(algorithm, usual, rounds=300, size=1.0):
-    """Play in plain Python, with `usual` beside `update`: the numbers of gains that are usual, and that are not.
-
-    size: of a gain that is not 0.
-    """
-    setting = Setting(rounds, 4)
-    tuned = algorithm.tuned(setting)
-    rng, state = np.random.default_rng(5), tuned.state(setting)
-    counts = [0, 0]
-    with uncompiled(), np.errstate(all="ignore"):
-        own = steps(composition(tuned))
-        for _ in range(rounds):
-            draws = Draws(rng.random(), rng.laplace())
-            arm, gain, before = own["choose"](state[0], draws), size * (rng.random() < 0.5), state.tobytes()
-            tried = state.copy()
-            done = (usual or own["usual"])(tried[0], arm, gain, draws)
-            own["update"](state[0], arm, gain, draws)
-            assert tried.tobytes() == (state.tobytes() if done else before)
-            counts[not done] += 1
-    return counts
-
-
-@cache
-def extreme_counts(place):
-    return usual_or_unchanged(EXTREME[place], None)
-
-
-@pytest.mark.parametrize("place", range(len(EXTREME)), ids=map(str, EXTREME))
-def test_usual_is_update_or_changes_nothing(place):
-    extreme_counts(place)
-
-
-def test_usual_and_unusual_gains_both_occur():
-    """The polynomial of EXP3 suffices for gains of up to 1, so gains of 3 are tried, too."""
-    counts = np.sum([extreme_counts(place) for place in range(len(EXTREME))], axis=0)
-    assert counts.min() > 500
-    assert min(usual_or_unchanged(make("exp2", eta=0.3, gamma=0.2), None, size=3.0)) > 50
-
-
-def less_exact(state, arm, gain, rng):
-    """A negative control: EXP3's `usual`, but with a weight that is wrong in its last digits."""
-    done = exp3.usual(state, arm, gain, rng)
-    state.weights[arm] *= 1 + 2.0**-52
-    return done
-
-
-def forgetful(state, arm, gain, rng):
-    """A negative control: EXP3's `usual`, but it also changes the state when it returns False."""
-    done = exp3.usual(state, arm, gain, rng)
-    state.gains[arm] += 0.0 if done else 1e-9
-    return done
-
-
-@pytest.mark.parametrize("wrong", [less_exact, forgetful])
-def test_a_step_that_is_not_update_is_noticed(wrong):
-    assert min(usual_or_unchanged(make("exp3", gamma=0.5), exp3.usual, size=3.0)) > 50
-    with pytest.raises(AssertionError):
-        usual_or_unchanged(make("exp3", gamma=0.5), wrong, size=3.0)
 
 
 @pytest.mark.parametrize("name", playing("adversaries"))

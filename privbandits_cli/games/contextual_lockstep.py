@@ -1,0 +1,60 @@
+"""The loop of the game `contextual` for WIDTH trials in lockstep (`games.lockstep`), with arms that are drawn ahead."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.games import lockstep
+from privbandits_cli.games.guards import WrongArm, guarded
+from privbandits_cli.games.lockstep import Loop, Words, in_words, place
+from privbandits_cli.games.rewards import reward
+from privbandits_cli.numerics.jit import Records, kept, unbound
+from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vectors import WIDTH
+from privbandits_cli.spmd.source import Step
+
+choose: Any = unbound
+update: Any = unbound
+play_rounds: Any = unbound
+GUARDED = False
+REGRET = 0
+
+
+def play_round(state: Any, player: Any, rng: Any, arms: Floats, means: Floats, best: float, number: float) -> None:
+    """A round of one trial."""
+    arm = choose(state, arms, rng)
+    if GUARDED and (arm < 0 or arm >= len(means)):
+        raise WrongArm(arm)
+    mean, square = means[arm], 0.0
+    for j in range(len(player.x)):
+        player.x[j] = arms[j, arm]
+        square += player.x[j] * player.x[j]
+    if not square <= player.most:
+        player.beyond = square
+    player.regret += best - mean
+    update(state, player.x, reward(player.law, mean, number), rng)
+
+
+def play_block(words: Words, marks: NDArray[np.int64], regrets: Floats, rounds: Records, numbers: Floats) -> bool:
+    """Play one block; returns whether all is well. `regrets[trial, i]` are the regrets after `marks[i]` rounds.
+
+    words: the records, `[1, word, WIDTH]`. rounds: of each round its arms, their means, and the largest of these.
+    numbers: the random numbers of the rewards, `[round, WIDTH]`.
+    """
+    t, well, found = np.int64(0), True, words.view(np.float64)
+    for i in range(len(marks)):
+        if t < marks[i]:
+            well &= play_rounds(t, marks[i], WIDTH, (words, rounds, numbers))
+            t = marks[i]
+        for trial in range(WIDTH):
+            regrets[trial, i] = found[0, REGRET, trial]
+    return well
+
+
+@kept
+def loop(modules: tuple[str, ...], layout: Any, rounds: Any) -> Loop:
+    """The loop of a composition with records of this layout; rounds: the layout of a round of WIDTH trials."""
+    step, words = Step(play_round, {**lockstep.steps(modules), "GUARDED": guarded(modules)}), in_words(layout)
+    program = lambda code: code.contextual(step, WIDTH, words, rounds)  # noqa: E731
+    return lockstep.bound(play_block, step, words, program, REGRET=place(words, "player", "regret"))

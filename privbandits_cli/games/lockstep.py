@@ -1,0 +1,200 @@
+"""The loop of the game `bandit` for many trials in lockstep: they play each round together (`privbandits_cli.spmd`).
+
+A round is written for one trial (`play_round`). Where it would raise an error in any trial, nothing of the block
+counts: the loop for one trial plays the block again (`games.rounds`), and raises it.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.games.guards import WrongArm, guarded
+from privbandits_cli.games.steps import MECHANISM, MECHANISMS
+from privbandits_cli.numerics.jit import Records, bind, interpreted, is_kept, kept, unbound
+from privbandits_cli.numerics.lanes import aligned
+from privbandits_cli.numerics.types import Floats
+from privbandits_cli.spmd.source import BOOL, Step, Unsupported, digest_of
+from privbandits_cli.version import numba_was_tried
+
+WIDTH = 16  # trials of a vector
+MANY = 4096  # arms: with more, the states of some trials may take a gigabyte
+Words = NDArray[np.uint64]
+
+choose: Any = unbound
+update: Any = unbound
+play_rounds: Any = unbound
+KNOWN = GUARDED = False
+ARMS = GAIN = 0
+
+
+def play_round(state: Any, player: Any, rng: Any, gains: Any, worth: Any, memory: int, observed: bool) -> None:
+    """A round of one trial. Other arguments: see `games.rounds.Table`."""
+    arm = choose(state, rng)
+    if GUARDED and (arm < 0 or arm >= ARMS):
+        raise WrongArm(arm)
+    gain = gains[arm]
+    switched = (player.last >= 0) & (player.last != arm)
+    held = 0 if switched else player.held + 1
+    paid = 0.0 if held < memory else gain
+    player.held, player.last = held, arm
+    seen = paid if observed else gain
+    player.gain += worth[arm] if KNOWN else paid
+    update(state, arm, seen, rng)
+
+
+def play_block(
+    words: Words,
+    marks: NDArray[np.int64],
+    earned: Floats,
+    gains: Floats,
+    uniform: Floats,
+    laplace: Floats,
+    normal: Floats,
+    bits: Any,
+    worth: Floats,
+    memory: int,
+    observed: bool,
+) -> bool:
+    """Play one block; returns whether all is well, and `earned[trial, i]` are the gains after `marks[i]` rounds.
+
+    words: the records of the trials, `[group, word, WIDTH]`.
+    """
+    t, well = np.int64(0), True
+    numbers = words.view(np.float64)
+    for i in range(len(marks)):
+        if t < marks[i]:
+            inputs = words, gains, uniform, laplace, normal, bits, worth, memory, observed
+            well &= play_rounds(t, marks[i], len(earned), inputs)
+            t = marks[i]
+        for trial in range(len(earned)):
+            earned[trial, i] = numbers[trial // WIDTH, GAIN, trial % WIDTH]
+    return well
+
+
+# ------------------------------------------------------------------------------------------ records as words
+
+
+def in_words(layout: Any) -> Any:
+    """The layout of a record in words of 64 bits; a field of other numbers is left out, as no step can use it."""
+    if layout.names is None:
+        kind = np.dtype(np.int64, metadata=BOOL) if layout.base == np.bool_ else layout.base
+        return np.dtype((kind, layout.shape)) if kind.itemsize == 8 else None
+    fields = [(name, kind) for name in layout.names if (kind := in_words(layout[name])) is not None]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def spread(seats: Records, layout: Any, width: int) -> Words:
+    """The records of the trials side by side, `[group, word, width]`."""
+    rows = np.empty(len(seats), layout)
+    _copy(seats, rows, layout)
+    words = aligned((len(seats) // width, layout.itemsize // 8, width), np.uint64)
+    words[:] = rows.view(np.uint64).reshape(words.shape[0], width, -1).swapaxes(1, 2)
+    return words
+
+
+def collect(words: Words, seats: Records, layout: Any) -> None:
+    """The reverse."""
+    rows = np.ascontiguousarray(words.swapaxes(1, 2)).view(layout).reshape(-1)
+    _copy(rows, seats, layout)
+
+
+def _copy(source: Records, out: Records, layout: Any) -> None:
+    """Copy the fields of a layout."""
+    for name in layout.names:
+        if layout[name].names is None:
+            out[name] = source[name]
+        else:
+            _copy(source[name], out[name], layout[name])
+
+
+# ------------------------------------------------------------------------------------------ binding
+
+
+def steps(modules: tuple[str, ...]) -> dict[str, Step]:
+    """The plain steps of a composition, outermost file first; those of a wrapper know those of its base."""
+    module, rest = import_module(modules[0]), modules[1:]
+    names: dict[str, Step] = {}
+    if rest and rest[0].startswith(MECHANISMS):
+        found = vars(import_module(rest[0]))
+        for kind, own in MECHANISM.items():
+            names |= {f"{kind}_{name}": Step(found[name]) for name in own if found.keys() >= {*own}}
+        rest = rest[1:]
+    if rest:
+        names |= {f"base_{name}": step for name, step in steps(rest).items()}
+    return {name: Step(getattr(module, name), names) for name in ("choose", "update")}
+
+
+def play(
+    together: Callable[..., bool],
+    layout: Any,
+    alone: Callable[[], Callable[..., None]],
+    gains: Floats,
+    by_lane: bool,
+    marks: NDArray[np.int64],
+    earned: Floats,
+    seats: Records,
+    *others: Any,
+) -> None:
+    """Play a block as `games.rounds.play_block` does: in lockstep, or, if a trial has an error, one after the other."""
+    words = spread(seats, layout, WIDTH)
+    if together(words, marks, earned, gains, *others):
+        collect(words, seats, layout)
+    else:
+        alone()(gains, by_lane, marks, earned, seats, *others)
+
+
+class Loop(NamedTuple):
+    """The compiled `play_block` of a composition, or the reason why it has none; layout: of its records in words."""
+
+    play: Callable[..., bool] | None
+    reason: str = ""
+    layout: Any = None
+
+
+NONE = Loop(None)
+
+
+@kept
+def loop(modules: tuple[str, ...], layout: Any, n_arms: int, known: bool) -> Loop:
+    """The loop of a composition with records of this layout."""
+    if n_arms > MANY:
+        return Loop(None, f"there are more than {MANY:,} arms")
+    step = Step(play_round, {**steps(modules), "KNOWN": known, "GUARDED": guarded(modules), "ARMS": n_arms})
+    words = in_words(layout)
+    program = lambda code: code.bandit(step, WIDTH, words, n_arms)  # noqa: E731
+    return bound(play_block, step, words, program, WIDTH=WIDTH, GAIN=place(words, "player", "gain"))
+
+
+def place(layout: Any, *names: str) -> int:
+    """The word of a number of a record."""
+    at = 0
+    for name in names:
+        layout, offset = layout.fields[name][:2]
+        at += offset
+    return at // 8
+
+
+def bound(template: Callable[..., bool], step: Step, layout: Any, program: Callable[[Any], Any], **names: Any) -> Loop:
+    """The compiled template with the rounds of a step as `play_rounds`; layout: of the records, in words.
+
+    program: makes the step's `Program` by `games.round_code`.
+    """
+    if interpreted():
+        return Loop(None, "nothing is compiled")
+    if not numba_was_tried():
+        return Loop(None, "this version of numba was not tried")
+    from privbandits_cli.games import round_code
+    from privbandits_cli.spmd.program import Reading, rounds_of
+
+    try:
+        digest = digest_of(step, round_code.__name__, str(layout))
+    except Unsupported as reason:
+        return Loop(None, str(reason))
+    reading = Reading(program(round_code))
+    made = bind(template, play_rounds=rounds_of(reading, digest), **names)
+    if not is_kept(made) and reading.reason is not None:
+        return Loop(None, str(reading.reason))
+    return Loop(made, "", layout)

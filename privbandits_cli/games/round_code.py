@@ -1,0 +1,105 @@
+"""What a round in lockstep is played with, as values of `privbandits_cli.spmd`: records, tables, random numbers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from privbandits_cli.numerics import sfc64
+from privbandits_cli.spmd.interpreter import Interpreter
+from privbandits_cli.spmd.program import ADDRESS, CONDITION, WHOLE, Program
+from privbandits_cli.spmd.source import Step
+from privbandits_cli.spmd.values import I64, Array, Fields, Known, Method, Number, Record, axes_of
+
+KINDS = {"uniform": "f", "laplace": "f", "normal": "f", "bits": "u"}  # of random numbers
+WORD = ir.Constant(I64, 8)  # bytes
+
+
+def seat(emitter: Interpreter, words: Any, layout: Any, first: Any) -> Record:
+    """The records of a group of trials, in `[group, word, trial]`."""
+    size = ir.Constant(I64, layout.itemsize)
+    return Record(layout, emitter.builder.gep(words, [emitter.builder.mul(first, size)]), 0)
+
+
+def row(emitter: Interpreter, table: Any, number: Any, size: int, trials: Any, first: Any) -> Array:
+    """The numbers of a group of trials in row `number` of a table `[row, size, trial]`."""
+    b = emitter.builder
+    place = b.add(b.mul(b.mul(number, ir.Constant(I64, size)), trials), first)
+    return Array(b.gep(table, [b.mul(place, WORD)]), "f", b.mul(trials, WORD), ((size, 1),), table=True)
+
+
+def bandit(step: Step, width: int, layout: Any, n_arms: int) -> Program:
+    """A round of the game `bandit`; layout: of the record of a trial."""
+
+    def arguments(emitter: Interpreter, words: Any, gains: Any, *others: Any) -> Sequence[Any]:
+        *tables, worth, memory, observed, t, trials, first = others
+
+        def one(table: Any, kind: str) -> Callable[[], Number]:
+            return lambda: emitter.load(row(emitter, table, t, 1, trials, first)._replace(kind=kind, axes=()))
+
+        record = seat(emitter, words, layout, first)
+        state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
+        rng = Fields({name: one(table, kind) for (name, kind), table in zip(KINDS.items(), tables, strict=True)})
+        shown = row(emitter, gains, t, n_arms, trials, first)
+        known = row(emitter, worth, ir.Constant(I64, 0), n_arms, trials, first)
+        return [state, player, rng, shown, known, Number("i", False, memory), Number("b", False, observed)]
+
+    return Program(step, width, (*[ADDRESS] * 7, WHOLE, CONDITION), arguments)
+
+
+def linear(step: Step, width: int, layout: Any, n: int) -> Program:
+    """A round of the game `linear`, for points with n coordinates; layout: of the record of a trial."""
+
+    def arguments(emitter: Interpreter, words: Any, losses: Any, *others: Any) -> Sequence[Any]:
+        *tables, points, t, trials, first = others
+        b, unit = emitter.builder, emitter.builder.mul(trials, WORD)
+
+        def some(table: Any, ends: Any) -> Array:
+            """The numbers of this round."""
+            at, end = (
+                b.load(b.gep(b.bitcast(ends, I64.as_pointer()), [k])) for k in (t, b.add(t, ir.Constant(I64, 1)))
+            )
+            start = b.gep(table, [b.mul(b.add(b.mul(at, trials), first), WORD)])
+            return Array(start, "f", unit, ((Number("i", False, b.sub(end, at)), 1),), table=True)
+
+        record = seat(emitter, words, layout, first)
+        state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
+        rng = Fields({name: some(tables[k], tables[k + 3]) for k, name in enumerate(("uniform", "laplace", "normal"))})
+        suffered = row(emitter, losses, t, n, trials, first)
+        return [state, player, rng, suffered, row(emitter, points, t, n, trials, first)._replace(written=True)]
+
+    return Program(step, width, (ADDRESS,) * 9, arguments)
+
+
+LAYERS = Known(type("Layers", (), sfc64.layers()))  # of the normal law's ziggurat
+UNIFORM, NORMAL, GAMMA = Step(sfc64.uniform), Step(sfc64.standard_normal), Step(sfc64.standard_gamma)
+
+
+def contextual(step: Step, width: int, layout: Any, rounds: Any) -> Program:
+    """A round of the game `contextual`; layout: of the record of a trial; rounds: of a round of `width` trials."""
+
+    def arguments(emitter: Interpreter, words: Any, table: Any, numbers: Any, *place: Any) -> Sequence[Any]:
+        t, trials, first = place
+        b = emitter.builder
+        here = b.gep(table, [b.mul(t, ir.Constant(I64, rounds.itemsize))])
+
+        def field(name: str) -> Array:
+            kind, offset = rounds.fields[name][:2]
+            start = b.gep(here, [ir.Constant(I64, offset)])
+            return Array(start, "f", 8 * width, axes_of(kind.shape[:-1]), table=True)
+
+        record = seat(emitter, words, layout, first)
+        state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
+        stream = emitter.attribute(player, "words")
+        emitter.learned.differ.add(stream.field)  # from the first round on
+        rng = Fields(
+            {
+                "random": Method(UNIFORM, (stream,)),
+                "standard_normal": Method(NORMAL, (stream, LAYERS)),
+                "standard_gamma": Method(GAMMA, (stream, LAYERS)),
+            }
+        )
+        number = emitter.load(row(emitter, numbers, t, 1, trials, first)._replace(axes=()))
+        return [state, player, rng, field("arms"), field("means"), emitter.load(field("best")), number]
+
+    return Program(step, width, (ADDRESS,) * 3, arguments)

@@ -1,0 +1,1 @@
+"""One step, written in plain Python for one trial, as machine code for several trials at once."""

@@ -1,0 +1,117 @@
+"""A user's file plays in lockstep by itself; what has no form for many trials, and what raises errors, plays alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privbandits_cli.games import bandit
+from privbandits_cli.games.players import Setting
+from privbandits_cli.plugins import loader
+from tests.conftest import SMALL, foe, match
+
+# An arm for four rounds, which depends on all gains before
+FILE = """
+import numpy as np
+from privbandits_cli.games import bandit
+from privbandits_cli.numerics.jit import record
+
+
+class Parameters(bandit.Algorithm):
+    def state(self, setting):
+        return record(t=0, arm=0, total=0.0, n_arms=setting.n_arms)
+
+
+def choose(state, rng):
+    state.arm = int(3.0 * state.total) % state.n_arms if state.t % 4 == 0 else state.arm
+    return state.arm
+
+
+def update(state, arm, gain, rng):
+    state.total += gain
+    state.t += 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path, monkeypatch, no_figure):
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(SMALL)
+
+
+def own(text=FILE):
+    Path("mine.py").write_text(text)
+    return loader.module(loader.read(Path("mine.py"))).Parameters()
+
+
+def seat(mine):
+    """How it plays."""
+    return bandit._sit_down(match(foe("stochastic"), [mine], 100), mine, True)
+
+
+def changed(old, new, text=FILE):
+    """The file with another line."""
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def test_a_users_file_plays_in_lockstep_by_itself():
+    mine, game = own(), foe("stochastic", best=0.9, others=0.2)
+    assert seat(mine).together
+    played = match(game, [mine], 300, checkpoints=range(1, 301))
+    alone = bandit.play(played, range(9), lanes=1)
+    np.testing.assert_array_equal(bandit.play(played, range(9)), alone)
+    assert len(np.unique(alone[0, :, -1])) > 4
+
+
+UPDATE = "    state.total += gain\n"
+SUM = """    for i, x in enumerate([gain]):
+        state.total += x
+"""
+FORMLESS = [
+    (UPDATE, SUM, "line 18 of update: a loop over something else than a range"),
+    (UPDATE, "    state.total += sum([gain])\n", "line 18 of update: `[gain]` (List)"),
+    (UPDATE, "    state.total += gain\n    print(gain)\n", "line 19 of update: a call of print"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "reason"), FORMLESS)
+def test_what_has_no_form_plays_alone_and_says_which_line(old, new, reason):
+    mine = own(changed(old, new))
+    assert not seat(mine).together and bandit.alone_because(mine, Setting(100, 4)) == reason
+
+
+ERRORS = [
+    ("    return state.arm\n", "    return state.arm + 4 * (state.t == 250)\n", "returned arm"),
+    pytest.param(UPDATE, "    state.total += gain / (state.t - 250)\n", "division by zero", marks=pytest.mark.slow),
+    pytest.param(
+        UPDATE,
+        "    if state.t == 250:\n        raise ValueError('too long')\n    state.total += gain\n",
+        "too long",
+        marks=pytest.mark.slow,
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), ERRORS)
+def test_an_error_in_one_trial_is_raised_as_if_it_played_alone(old, new, message):
+    mine = own(changed(old, new))
+    assert seat(mine).together
+    game, found = match(foe("stochastic"), [mine], 300), []
+    for lanes in (32, 1):
+        with pytest.raises(Exception, match=message) as error:
+            bandit.play(game, range(9), lanes=lanes)
+        found.append((type(error.value), str(error.value)))
+    assert found[0] == found[1]
+
+
+INDEX = FILE.replace("total=0.0", "total=np.zeros(3)").replace("state.total", "state.total[state.t // 99]")
+
+
+def test_an_index_out_of_bounds_is_an_error_in_lockstep_too():
+    mine = own(INDEX)
+    assert seat(mine).together
+    fine = match(foe("stochastic"), [mine], 290)
+    np.testing.assert_array_equal(bandit.play(fine, range(9)), bandit.play(fine, range(9), lanes=1))
+    with pytest.raises(IndexError, match="out of bounds"):
+        bandit.play(match(foe("stochastic"), [mine], 400), range(9))

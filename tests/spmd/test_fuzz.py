@@ -1,0 +1,98 @@
+"""Never wrong: random programs play in lockstep as in plain Python, and as by the loop for one trial, byte for byte.
+
+The programs are sharp: with each of a list of bugs in the compiler, some of them differ.
+"""
+
+from contextlib import suppress
+
+import pytest
+
+from privbandits_cli.spmd.source import Unsupported
+from tests.conftest import some
+from tests.spmd.bugs import BUGS, planted
+from tests.spmd.playing import Alone, game_of, one_by_one, plainly, together
+from tests.spmd.programs import Writer
+from tests.spmd.test_steps import file_of
+
+FEW, MANY, PARTS = 40, 2000, 8  # programs, each of four random functions
+NAMED = {  # of the first programs none finds these bugs
+    "a continue leaves the loop": (
+        "for i in range(5):\n    if state.f[i & 3] > rng.uniform:\n        continue\n    state.x += rng.uniform"
+    ),
+    "a negative quotient is rounded towards 0": "state.a[arm] = -7 // int(arm + 2)",
+    "a known condition takes the wrong side": "state.f[arm] = 1.0 if 0 < 2 < arm else 0.0",
+    "argmin passes over NaN": "state.c = np.argmin(state.v)",
+    "an index out of bounds is not noted": "state.x = state.f[int(state.a[1]) + state.t]",
+}
+FAST = ("a store has no mask", "a continue leaves the loop", "argmin passes over NaN")
+ERRORS = 0.015  # the chance that a statement may raise an error
+PLAYED = 0.9  # at least, of all programs, in lockstep
+
+
+def differs(game, other=plainly, **how):
+    """Whether lockstep plays a game otherwise; Unsupported if it does not play it."""
+    here = together(game, **how)
+    if isinstance(here.error, Unsupported):
+        raise here.error
+    there = other(game)
+    if isinstance(here.error, Alone):
+        return there.error is None
+    return here != there
+
+
+def count(seeds, folder, other=plainly, compiled=False, **how):
+    """Programs that differ, and how many lockstep does not play."""
+    wrong, left = [], 0
+    for seed in seeds:
+        try:
+            if differs(game_of(Writer(seed, ERRORS, compiled).file(), folder), other, **how):
+                wrong.append(seed)
+        except Unsupported:
+            left += 1
+    return wrong, left
+
+
+def test_random_programs_are_played_as_in_plain_python(tmp_path):
+    wrong, left = count(range(FEW), tmp_path)
+    assert wrong == [] and left <= (1 - PLAYED) * FEW
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_some_thousand_programs_are_played_as_in_plain_python(part, tmp_path):
+    wrong, left = count(range(1000 + part, 1000 + MANY, PARTS), tmp_path)
+    assert wrong == [] and left <= (1 - PLAYED) * MANY / PARTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [8, 16, 32])
+def test_programs_of_compiled_loops_are_played_as_by_the_loop_for_one_trial(width, tmp_path):
+    wrong, left = count(range(width, 100 * width, 32), tmp_path, one_by_one, compiled=True, width=width)
+    assert wrong == [] and left <= 0.25 * 100
+
+
+@pytest.mark.slow
+def test_errors_are_those_of_the_loop_for_one_trial(tmp_path):
+    """The same class and message, and as many errors as make this a test."""
+    raised = 0
+    for seed in range(3000, 3060):
+        game = game_of(Writer(seed, 0.06).file(), tmp_path)
+        here, there = together(game).error, one_by_one(game).error
+        if isinstance(here, Alone):
+            played = together(game, again=True).error
+            assert (type(played), str(played)) == (type(there), str(there)) and there is not None
+            raised += 1
+        elif not isinstance(here, Unsupported):
+            assert there is None
+    assert raised >= 10
+
+
+@pytest.mark.parametrize("bug", some(BUGS, *FAST))
+def test_a_bug_in_the_compiler_is_found(bug, tmp_path):
+    texts = [file_of(NAMED[bug])] if bug in NAMED else (Writer(seed, ERRORS).file() for seed in range(FEW))
+    for text in texts:
+        game = game_of(text, tmp_path)
+        with planted(bug), suppress(Unsupported):
+            if differs(game):
+                return
+    pytest.fail("no program differs")

@@ -1,0 +1,56 @@
+"""Small programs that the compiler once played wrongly: lockstep plays them as plain Python does, byte for byte."""
+
+import pytest
+
+from privbandits_cli.spmd.source import Unsupported
+from tests.spmd.playing import Alone, game_of, plainly, together
+from tests.spmd.programs import HEAD
+
+ARM = "\n\ndef choose(state, rng):\n    return state.t & 3\n\n\ndef update(state, arm, gain, rng):\n    state.t += 1\n"
+
+
+def file_of(steps, head=HEAD):
+    """A user's file with these statements in `update`."""
+    return head + ARM + "".join(f"    {line}\n" for line in steps.splitlines())
+
+
+def played(steps, folder, head=HEAD):
+    """Such a file, in lockstep and in plain Python."""
+    game = game_of(file_of(steps, head), folder, rounds=6)
+    return together(game), plainly(game)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "old = state.f * 2.0\nstate.f[arm] = rng.uniform\nstate.v[:] = old",
+        "old = state.f + rng.uniform\nstate.f[:] = 0.5 * rng.uniform\nstate.x += old[arm] + old[-1]",
+        "state.a[arm] = 2**62 + state.t\nstate.a[:] = state.a.sum() - 2**62",
+        "state.c = (state.t & 1) or 5\nstate.x = (arm and 0.5 * rng.uniform) + 1.0\nstate.a[0] = arm and 7",
+        "state.b = (state.b ^ rng.bits) * np.uint64(13787848793156543929)",
+        "state.x = TABLE[7] if arm == 9 else 0.5",
+        "state.x = min(2.0, np.inf - np.inf)\nstate.inner.y = max(np.inf - np.inf, rng.uniform)",
+    ],
+)
+def test_it_is_played_as_in_plain_python(steps, tmp_path):
+    here, there = played(steps, tmp_path)
+    assert here.error is None and here == there
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ("state.m[:] = state.m[::-1]", "a matrix to itself"),
+        ("state.f[:] = np.sum(state.m)", "where a number is needed"),
+        ("state.x = 1.0 / ZERO if arm == 9 else 0.5", "division by zero"),
+        ("u, v = min((arm, 2))", "`min` or `max` of one value"),
+    ],
+)
+def test_it_has_no_form_for_several_trials(steps, reason, tmp_path):
+    found = played(steps, tmp_path, HEAD.replace("TABLE =", "ZERO = np.float64(0.0)\nTABLE ="))[0]
+    assert isinstance(found.error, Unsupported) and reason in str(found.error) and "of update" in str(found.error)
+
+
+def test_an_error_ends_a_loop_whose_trials_all_go_on(tmp_path):
+    here, there = played("n = int(state.c)\nwhile n > 0:\n    n = 6 // int(state.c - 3) + 1", tmp_path)
+    assert isinstance(here.error, Alone) and isinstance(there.error, ZeroDivisionError)
