@@ -15,7 +15,7 @@ from privbandits_cli.numerics.types import Floats, Ints
 def height(n: int, k: int) -> int:
     """The number of digits of n >= 1 in base k."""
     digits = 0
-    while n:
+    while n > 0:
         n, digits = n // k, digits + 1
     return digits
 

@@ -137,7 +137,7 @@ class Parameters(bandit.Algorithm):
         The first gain of an arm is alone in a node, or in a block. In the hybrid, the third gain of an arm is in the
         first node of a tree, and later in a block with the fourth. One arm may be played in all rounds but K - 1.
         """
-        view, plays = "all noisy sums, and so all arms played", math.floor(setting.horizon) - setting.n_arms + 1
+        view, plays = "all noisy sums, and so all arms played", max(1, math.floor(setting.horizon) - setting.n_arms + 1)
         if self.hybrid:
             source = "a gain is in one block, ε/2, and one tree over a block, ε/2 of one arm"
             return halves(self.epsilon * sensitivity, delta, source, view, plays >= 4)

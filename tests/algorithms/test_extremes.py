@@ -237,3 +237,11 @@ def test_all_games_at_the_ends_have_finite_regrets_or_an_error(
     name: str, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play_all(name, every, monkeypatch)
+
+
+def test_a_tree_whose_arms_are_played_once_at_most():
+    """With more arms than rounds: the number of an arm's plays is not below 1."""
+    setting = Setting(2, 1000)
+    for bonus in ("mishra_thakurta", "chernoff"):
+        found = make("dp_ucb", epsilon=1.0, bonus=bonus).tuned(setting).guarantee(setting, 0.0)
+        assert found is not None and found.epsilon == 1.0
