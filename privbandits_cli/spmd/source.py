@@ -160,7 +160,7 @@ def _nothing(near: ast.stmt) -> list[ast.stmt]:
 
 
 def _ways_out(node: ast.AST, inside: bool = False) -> Iterator[ast.AST]:
-    """The ways out of a statement: not the breaks of loops in it."""
+    """Each `return`, `break` and `continue` that leaves a statement; those that only leave a loop in it do not count."""
     if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not inside):
         yield node
     for child in ast.iter_child_nodes(node):

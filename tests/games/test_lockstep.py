@@ -34,7 +34,7 @@ def seat(algorithm, adversary="stochastic", n_arms=4):
 ALONE = {"gaussian_ts"}  # it asks for several numbers of a kind
 ALL = [name for name in playing("algorithms") if name not in ALONE]
 # Weights, roots found by Newton's method, trees, epochs, draws by rejection, and one that plays alone. Against an
-# adversary with known means loops differ, but in all steps alike: the first two are enough.
+# adversary with known means each loop differs in the same way, so the first two are enough.
 KINDS = ["exp3", "htinf", "dp_ucb", "dp_se", "thompson", "gaussian_ts"]
 SEVERAL = [(name, KINDS if name == "stochastic" else KINDS[:2]) for name in playing("adversaries")]
 # Large and small steps, weights that must be recomputed, gains far outside [0, 1], rounds that are ignored
