@@ -160,7 +160,7 @@ def _nothing(near: ast.stmt) -> list[ast.stmt]:
 
 
 def _ways_out(node: ast.AST, inside: bool = False) -> Iterator[ast.AST]:
-    """Each `return`, `break` and `continue` that leaves a statement; those that only leave a loop in it do not count."""
+    """Each `return`, `break` and `continue` that leaves a statement, not those that only leave a loop in it."""
     if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not inside):
         yield node
     for child in ast.iter_child_nodes(node):
