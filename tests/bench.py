@@ -27,15 +27,15 @@ from privbandits_cli.cli import terminal
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.bandit import BLOCK, play
-from privbandits_cli.games.drawing import SIDE_BY_SIDE, words_in_lanes
+from privbandits_cli.games.drawing import ROWS, WIDTH, fill_of, filled
+from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts
-from privbandits_cli.games.steps import SOURCES, blocks
-from privbandits_cli.numerics.jit import bind, compile_step
-from privbandits_cli.numerics.lanes import LANES, across, aligned, column
+from privbandits_cli.games.steps import blocks
+from privbandits_cli.numerics.arrays import aligned
+from privbandits_cli.numerics.jit import record
 from privbandits_cli.numerics.laplace import laplace_of
-from privbandits_cli.numerics.sfc64 import uniform, word_of
-from privbandits_cli.numerics.vectors import WIDTH
+from privbandits_cli.numerics.sfc64 import uniform, word_of, words_of
 from tests.conftest import ROOT, foe, make, match, playing
 
 ROUNDS = 2**17
@@ -71,64 +71,41 @@ def exp3_by_hand(gains, gamma, rng):
     return earned
 
 
-NOISY = False  # bound to True for DP-EXP3-Lap
-
-
-def fused_by_hand(words, gains, chances, noise, gamma, scale, b):
-    """EXP3 in lanes, all of a round in one loop, with nothing that could be another algorithm, game or gain.
-
-    words: four weights, four estimates and the gain so far `[9, LANES]`; chances, noise: the streams of its random
-    numbers.
-    """
-    for t in range(len(gains)):
-        for lane in range(gains.shape[2]):
-            fused_lane(words, gains, chances, noise, gamma, scale, b, t, lane)
-
-
-def fused_lane(words, gains, chances, noise, gamma, scale, b, t, lane):
-    """A lane's round."""
-    own, row = column(words, lane), across(gains, lane)
-    w0, w1, w2, w3 = own[0], own[1], own[2], own[3]
-    g0, g1, g2, g3 = row[4 * t], row[4 * t + 1], row[4 * t + 2], row[4 * t + 3]
-    total = w0 + w1 + w2 + w3
-    rate, threshold = gamma / 4, uniform(column(chances, lane)) * total
-    m0, m1, m2 = (1.0 - gamma) * w0, (1.0 - gamma) * w1, (1.0 - gamma) * w2
-    end0 = m0 + rate * total
-    end1 = end0 + m1 + rate * total
-    past0, past1, past2 = threshold >= end0, threshold >= end1, threshold >= end1 + m2 + rate * total
-    weight = w3 if past2 else w2 if past1 else w1 if past0 else w0
-    gain = np.float64(g3 if past2 else g2 if past1 else g1 if past0 else g0)
-    own[8] += gain
-    if NOISY:
-        noisy = gain + scale * laplace_of(word_of(column(noise, lane)))
-        inside = (noisy >= -b) & (noisy <= b + 1.0)
-        gain = (noisy + b) * np.divide(1.0, 2.0 * b + 1.0) if inside else 0.0
-    x = np.divide(rate * gain * total, (1.0 - gamma) * weight + rate * total)
+def fused(state, layers, row):
+    """A round of EXP3, with nothing that could be another algorithm, game or gain. row: the gains of the four arms."""
+    w, e = state.weights, state.estimates
+    total = w[0] + w[1] + w[2] + w[3]
+    rate, threshold = state.gamma / 4, uniform(state.words) * total
+    end0 = (1.0 - state.gamma) * w[0] + rate * total
+    end1 = end0 + (1.0 - state.gamma) * w[1] + rate * total
+    past0, past1 = threshold >= end0, threshold >= end1
+    past2 = threshold >= end1 + (1.0 - state.gamma) * w[2] + rate * total
+    arm = 3 if past2 else 2 if past1 else 1 if past0 else 0
+    weight, gain = w[arm], row[arm]
+    state.earned += gain
+    if state.noisy > 0:
+        noisy = gain + state.scale * laplace_of(word_of(state.noise))
+        inside = (noisy >= -state.b) & (noisy <= state.b + 1.0)
+        gain = (noisy + state.b) * np.divide(1.0, 2.0 * state.b + 1.0) if inside else 0.0
+    x = np.divide(rate * gain * total, (1.0 - state.gamma) * weight + rate * total)
     square = x * x
     low, high = (1 + x) + square * (1 / 2 + x * (1 / 6)), (1 / 24 + x * (1 / 120)) + square * (1 / 720 + x * (1 / 5040))
-    grown = weight * (low + square * square * high)
-    own[0], own[1] = w0 if past0 else grown, grown if past0 & ~past1 else w1
-    own[2], own[3] = grown if past1 & ~past2 else w2, grown if past2 else w3
-    e0, e1, e2, e3 = own[4], own[5], own[6], own[7]
-    own[4], own[5] = e0 if past0 else e0 + x, e1 + x if past0 & ~past1 else e1
-    own[6], own[7] = e2 + x if past1 & ~past2 else e2, e3 + x if past2 else e3
+    w[arm] = weight * (low + square * square * high)
+    e[arm] += x
 
 
-def fused(noisy):
-    """A game of EXP3 or DP-EXP3-Lap in lanes, by hand."""
-    lane = compile_step(fused_lane, NOISY=noisy)
-    kernel = bind(fused_by_hand, fused_lane=lane)
-    rounds = ROUNDS // 16
-    gains = aligned((rounds, 4, LANES), np.uint8)
-    gains[:] = np.repeat(TABLES[4][:rounds, :, None], LANES, axis=2)
-    chances, noise = (words_in_lanes([Generator(SFC64([k, lane])) for lane in range(LANES)]) for k in range(2))
-    gamma, words = make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma, aligned((9, LANES), float)
-
-    def run():
-        words[:4], words[4:] = 1.0, 0.0
-        kernel(words, gains, chances, noise, gamma, 0.004, 0.05)
-
-    return "reference", run, rounds * LANES, None
+def by_hand(noisy):
+    """A game of EXP3 or DP-EXP3-Lap in lockstep, by hand."""
+    rounds, gamma = ROUNDS // 16, make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma
+    gains = np.repeat(TABLES[4][:rounds, :, None], LANES, axis=2).astype(float)
+    law = {"gamma": gamma, "scale": 0.004, "b": 0.05, "noisy": int(noisy), "earned": 0.0}
+    states = []
+    for lane in range(LANES):
+        words = words_of(Generator(SFC64([0, lane])))["words"], words_of(Generator(SFC64([1, lane])))["words"]
+        own = {"words": words[0], "noise": words[1], "weights": np.ones(4), "estimates": np.zeros(4)}
+        states.append(record(**own, **law))
+    own = ("words", "noise", "weights", "estimates", "earned")
+    return "reference", lambda: filled(fused, states, (4,), own=own)(gains), rounds * LANES, None
 
 
 def linucb_in_numpy(arms, means, numbers):
@@ -152,8 +129,6 @@ def linucb_in_numpy(arms, means, numbers):
 class Prepared(bandit.Adversary):
     """Gains drawn beforehand, so that only the algorithms are timed."""
 
-    binary = True
-
     def gains_in_lanes(self, setting, rngs, blocks):
         table = prepared(setting.n_arms, len(rngs))
         for rounds in blocks():
@@ -163,7 +138,7 @@ class Prepared(bandit.Adversary):
 @cache
 def prepared(n_arms, lanes):
     """The same gains in every lane, `[rounds, arms, lanes]`."""
-    return np.repeat(TABLES[n_arms][:, :, None], lanes, axis=2)
+    return np.repeat(TABLES[n_arms][:, :, None], lanes, axis=2).astype(float)
 
 
 class Tails(bandit.Adversary):
@@ -208,13 +183,13 @@ def candidates():
     gamma = make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma
     yield "floor by hand", ("reference", lambda: floor_by_hand(table, chances), ROUNDS, None)
     yield "EXP3 by hand", ("reference", lambda: exp3_by_hand(table, gamma, RNG), ROUNDS, None)
-    yield "EXP3 in lanes by hand", fused(False)
-    yield "DP-EXP3-Lap in lanes by hand", fused(True)
-    for kind, source in SOURCES.items():
-        fill, own = source(Generator(SFC64(2))), out.view(np.uint64) if kind == "bits" else out
+    yield "EXP3 in lanes by hand", by_hand(False)
+    yield "DP-EXP3-Lap in lanes by hand", by_hand(True)
+    for kind in ROWS:
+        fill, own = fill_of(kind, Generator(SFC64(2))), out.view(np.uint64) if kind == "bits" else out
         filled = ("random numbers", lambda fill=fill, own=own: [fill(own) for _ in range(8)], 8 * BLOCK, None)
         yield f"{kind} numbers", filled
-        fill = SIDE_BY_SIDE[kind]([Generator(SFC64(seed)) for seed in range(LANES)])
+        fill = fill_of(kind, *(Generator(SFC64(seed)) for seed in range(LANES)))
         own = aligned((BLOCK // LANES, LANES), own.dtype)
         filled = ("random numbers", lambda fill=fill, own=own: [fill(own) for _ in range(8)], 8 * BLOCK, None)
         yield f"{kind} numbers in lanes", filled

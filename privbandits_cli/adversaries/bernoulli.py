@@ -11,26 +11,34 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games.bandit import Floats, Setting
-from privbandits_cli.games.drawing import uniforms
+from privbandits_cli.games.drawing import filled
 from privbandits_cli.games.heavy_tails import Stationary
-from privbandits_cli.numerics.lanes import aligned
+from privbandits_cli.numerics.arrays import aligned
+from privbandits_cli.numerics.jit import Record, record
+from privbandits_cli.numerics.sfc64 import uniform, words_of
+
+
+def coins_row(state: Record, layers: Record, out: Floats) -> None:
+    """The gains of a round."""
+    number = uniform(state.words)
+    for arm in range(len(out)):
+        out[arm] = 1.0 if number < state.means[arm] else 0.0
 
 
 class Parameters(Stationary):
     """The means."""
 
     display = "Bernoulli"
-    binary = True
 
     def gains_in_lanes(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
     ) -> Iterator[NDArray[Any]]:
-        means, draw = self.mean_gains(setting), uniforms(rngs)
+        means = self.mean_gains(setting)
+        fill = filled(coins_row, [record(means=means, **words_of(rng)) for rng in rngs], (len(means),))
         for block in rounds():
-            numbers = np.empty((len(block), len(rngs)))
-            draw(numbers)
-            gains = aligned((len(block), len(means), len(rngs)), np.bool_)
-            yield np.less(numbers[:, None], means[:, None], out=gains)
+            gains = aligned((len(block), len(means), len(rngs)), np.float64)
+            fill(gains)
+            yield gains
 
     def coins(self, setting: Setting) -> Floats:
         return self.mean_gains(setting)

@@ -28,7 +28,6 @@ class Parameters(bandit.Adversary):
     """The gap Δ."""
 
     display = "Constrained"
-    binary = True
 
     gap: float = Field(0.125, gt=0, le=1, description="Δ, by which arm 1 is better than every other arm")
 
@@ -49,9 +48,9 @@ class Parameters(bandit.Adversary):
             for turn, part in enumerate(np.split(rows, ends), first):
                 if turn % 2 == 0:
                     best = part[:, 0].copy()
-                    part[:] = False
+                    part[:] = 0.0
                     part[:, 0] = best
                 else:
-                    np.logical_not(part, out=part)
-                    part[:, 0] = True
+                    np.subtract(1.0, part, out=part)
+                    part[:, 0] = 1.0
             yield rows

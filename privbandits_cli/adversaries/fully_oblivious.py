@@ -21,7 +21,6 @@ class Parameters(bandit.Adversary):
     """Half the width of p's interval."""
 
     display = "Fully oblivious"
-    binary = True
 
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 

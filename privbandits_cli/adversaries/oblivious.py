@@ -21,7 +21,6 @@ class Parameters(bandit.Adversary):
     """How long a row of gains is held, and the width of p's interval."""
 
     display = "Oblivious"
-    binary = True
 
     period: int = Field(200, ge=1, description="rounds between two draws")
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")

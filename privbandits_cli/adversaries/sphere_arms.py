@@ -19,13 +19,13 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
-from privbandits_cli.games.dealt import new_rounds
+from privbandits_cli.games.dealt import apart
+from privbandits_cli.games.drawing import filled
 from privbandits_cli.games.on_demand import Crowd, direction
-from privbandits_cli.numerics.jit import Records, bind, kept, record
-from privbandits_cli.numerics.sfc64 import Words, fill_normal, layers, source, uniform
+from privbandits_cli.numerics.arrays import aligned
+from privbandits_cli.numerics.jit import Record, Records, once, record
+from privbandits_cli.numerics.sfc64 import Words, fill_normal, uniform, words_of
 from privbandits_cli.numerics.text import exact
-from privbandits_cli.numerics.vector_fills import words_of_trials
-from privbandits_cli.numerics.vectors import WIDTH, column, everywhere, generators, lane, vectors_of, widely
 
 FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 
@@ -51,36 +51,28 @@ class Parameters(contextual.Adversary):
         return self.rewards
 
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
-        dimension, k = setting.known().dimension, setting.n_arms
-        theta = direction(dimension, rng)
-        room = record(theta=theta, inverse=np.zeros(k), **source(rng))
-        kernel = filler()
-        arms, means = np.empty((0, dimension, k)), np.empty((0, k))
-        for rounds in blocks:
-            if len(rounds) > len(arms):
-                arms, means = np.empty((len(rounds), dimension, k)), np.empty((len(rounds), k))
-            n = len(rounds)
-            with np.errstate(over="ignore"):  # words wrap around by design
-                kernel(arms[:n], means[:n], room, -self.best, self.best - self.gap, self.best)
-            yield arms[:n], means[:n]
+        for dealt in self.arms_together(setting, [rng], lambda: blocks):
+            arms, means = apart(dealt)
+            yield arms[0], means[0]
 
     def arms_together(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[Records]:
-        dimension, k = setting.known().dimension, setting.n_arms
-        if dimension > FEW:
-            yield from super().arms_together(setting, rngs, rounds)
-            return
-        room = widely(record(theta=np.zeros(dimension)))
-        for i, rng in enumerate(rngs):
-            room["theta"][0, :, i] = direction(dimension, rng)
-        words, ziggurat, kernel = words_of_trials(rngs), record(**layers()), filler_together()
-        out = new_rounds(dimension, k, 0)
+    ) -> Iterator[Floats]:
+        shape = setting.known().dimension + 1, setting.n_arms
+        fill = filled(deal, [self._state(setting, rng) for rng in rngs], shape, own=("words", "theta"))
+        out = aligned((0, *shape, len(rngs)), np.float64)
         for block in rounds():
-            out = out if len(block) <= len(out) else new_rounds(dimension, k, len(block))
-            with np.errstate(over="ignore"):  # words wrap around by design
-                kernel(out[: len(block)], room, words, ziggurat, -self.best, self.best - self.gap, self.best)
-            yield out[: len(block)]
+            n = len(block)
+            out = out if n <= len(out) else aligned((n, *shape, len(rngs)), np.float64)
+            fill(out[:n])
+            yield out[:n]
+
+    def _state(self, setting: Setting, rng: Generator) -> Records:
+        """The record `[1]` of a trial before its first round."""
+        dimension = setting.known().dimension
+        law = {"low": -self.best, "high": self.best - self.gap, "best": self.best}
+        theta = direction(dimension, rng)
+        return record(theta=theta, inverse=np.zeros(setting.n_arms), **law, **words_of(rng))
 
     def on_demand(self) -> Crowd | None:
         return Crowd(self.best, -self.best, self.best - self.gap) if self.drawn == "on_demand" else None
@@ -92,51 +84,24 @@ class Parameters(contextual.Adversary):
             yield f"gap = {exact(self.gap)} leaves no room for other means: take less than {exact(2 * self.best)}"
 
 
-def fill(arms: Floats, means: Floats, rooms: Records, low: float, high: float, best: float) -> None:
-    """Fill `arms[rounds, d, k]` and `means[rounds, k]` with random arms and their means."""
-    room = rooms[0]
-    theta, inverse, words = room.theta, room.inverse, room.words
-    for t in range(len(arms)):
-        x, mean = arms[t], means[t]
-        fill_normal(room, x)
-        if len(theta) <= FEW:
-            normalise_few(x, mean, theta, len(inverse))
-        else:
-            normalise(x, mean, theta, inverse)
-        for a in range(len(inverse)):
-            if not low <= mean[a] <= high:
-                turn(x, mean, theta, a, redrawn(low, high, 0.5 * (len(theta) - 3), words))
-        turn(x, mean, theta, int(uniform(words) * len(inverse)), best)
+def deal(state: Record, layers: Record, out: Floats) -> None:
+    """The arms of a round, and in the last row their means."""
+    theta, words = state.theta, state.words
+    x, mean = out[: len(theta)], out[len(theta)]
+    fill_normal(words, layers, x)
+    if len(theta) <= FEW:
+        normalise_few(x, mean, theta)
+    else:
+        normalise(x, mean, theta, state.inverse)
+    for a in range(len(mean)):
+        if not state.low <= mean[a] <= state.high:
+            turn(x, mean, theta, a, redrawn(state.low, state.high, 0.5 * (len(theta) - 3), words))
+    turn(x, mean, theta, int(uniform(words) * len(mean)), state.best)
 
 
-def fill_together(
-    rounds: Records, rooms: Records, trials: Records, layers: Records, low: float, high: float, best: float
-) -> None:
-    """`fill` for vectors of trials."""
-    rng, thetas, words = generators(vectors_of(trials, 0), layers[0]), rooms[0].theta, vectors_of(trials, 0).words
-    for t in range(len(rounds)):
-        dealt, here = vectors_of(rounds, t), rounds[t]
-        x, mean, theta = dealt.arms, dealt.means, vectors_of(rooms, 0).theta
-        for i in range(len(theta)):
-            for a in range(len(mean)):
-                x[i, a] = rng.standard_normal()
-        normalise_few(x, mean, theta, len(mean))
-        for a in range(len(mean)):
-            inside = (mean[a] >= low) & (mean[a] <= high)
-            if not everywhere(inside):
-                for k in range(WIDTH):
-                    if not lane(inside, k):
-                        new = redrawn(low, high, 0.5 * (len(theta) - 3), column(words, k))
-                        turn(here.arms[:, :, k], here.means[:, k], thetas[:, k], a, new)
-        for k in range(WIDTH):
-            a = int(uniform(column(words, k)) * len(mean))
-            turn(here.arms[:, :, k], here.means[:, k], thetas[:, k], a, best)
-        dealt.best = best
-
-
-def normalise_few(x: Floats, mean: Floats, theta: Floats, k: int) -> None:
+def normalise_few(x: Floats, mean: Floats, theta: Floats) -> None:
     """Normalise every arm of `x[d, k]`, and compute its mean, arm by arm."""
-    for a in range(k):
+    for a in range(len(mean)):
         square, along = 0.0, 0.0
         for i in range(len(theta)):
             square += x[i, a] * x[i, a]
@@ -164,6 +129,7 @@ def normalise(x: Floats, mean: Floats, theta: Floats, inverse: Floats) -> None:
             x[i, a] *= inverse[a]
 
 
+@once
 def redrawn(low: float, high: float, power: float, words: Words) -> float:
     """A mean of density (1 - u²)^power on [low, high], by rejection."""
     nearest = 0.0 if low < 0.0 < high else min(abs(low), abs(high))
@@ -185,15 +151,3 @@ def turn(x: Floats, mean: Floats, theta: Floats, a: int, new: float) -> None:
     for i in range(len(theta)):
         x[i, a] = new * theta[i] + scale * x[i, a]
     mean[a] = new
-
-
-@kept
-def filler() -> Callable[..., None]:
-    """The compiled `fill`."""
-    return bind(fill)
-
-
-@kept
-def filler_together() -> Callable[..., None]:
-    """The compiled `fill_together`."""
-    return bind(fill_together)

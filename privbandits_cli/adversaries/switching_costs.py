@@ -19,9 +19,9 @@ from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.games import bandit
-from privbandits_cli.games.drawing import normals
+from privbandits_cli.games.drawing import fill_of
+from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import bind, kept
-from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.types import Floats
 
 
@@ -93,7 +93,7 @@ class Tuned(Parameters):
         advantage = np.zeros((setting.n_arms, len(rngs)))
         for lane, rng in enumerate(rngs):
             advantage[rng.integers(setting.n_arms), lane] = self.gap
-        draw = normals(rngs)
+        draw = fill_of("normal", *rngs)
         nodes = np.zeros((64, len(rngs)))
         for block in rounds():
             steps = np.empty((len(block), len(rngs)))

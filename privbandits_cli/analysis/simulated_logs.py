@@ -8,8 +8,8 @@ import numpy as np
 from privbandits_cli.analysis.off_policy import Log, check_policy, check_rows, new_log
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games.contextual import Adversary, Law, Setting
+from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.rewards import LAWS, REWARDS
-from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import bind, kept
 from privbandits_cli.numerics.streams import stream
@@ -66,7 +66,7 @@ def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:
     check_rows((allowed.all(axis=1), lambda i: f"{world.law} rewards cannot have the means {world.means[i]}"))
     uniform = stream(seed, "off-policy actions", trial=trial).random((n, 1))
     actions = (np.cumsum(logging, axis=1)[:, :-1] <= uniform).sum(axis=1)
-    SOURCES[law.kind](stream(seed, "off-policy rewards", trial=trial))(numbers)
+    fill_of(law.kind, stream(seed, "off-policy rewards", trial=trial))(numbers)
     rewards = [draw(mean, number) for mean, number in zip(world.means[rows, actions], numbers, strict=True)]
     return new_log(world.features, actions, np.array(rewards), logging[rows, actions], k)
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games import guards
+from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.linear import Draws, Floats, Ints
-from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import PluginError
 
 ROUNDS = 2**16  # of a game, at most
@@ -58,7 +58,7 @@ def drawn(target: Target[Any], marks: Marks, game: str) -> Draws:
     tables = []
     for kind, mark in zip(Draws._fields, marks, strict=True):
         table = np.empty(int(mark[-1]))
-        SOURCES[kind](target.stream(f"{kind}, {game}"))(table)
+        fill_of(kind, target.stream(f"{kind}, {game}"))(table)
         tables.append(table)
     return Draws(*tables)
 

@@ -9,8 +9,8 @@ from numpy.random import Generator
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit.evidence import Test
+from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.players import Setting
-from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import Place, View, reader
 from privbandits_cli.numerics.jit import Records, compile_once, compile_step, kept, unbound
 from privbandits_cli.numerics.streams import stream
@@ -67,7 +67,7 @@ class Target(Generic[V]):
     def numbers(self, kind: str, n: int) -> Floats:
         """Random numbers of this kind, `[n]`, drawn as in a game."""
         out = np.empty(n)
-        SOURCES[kind](self.stream(kind))(out)
+        fill_of(kind, self.stream(kind))(out)
         return out
 
     def at(self, place: Place) -> Callable[..., Any]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.plan import Chunk
+from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import plain
-from privbandits_cli.numerics.lanes import LANES
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import messages
 from privbandits_cli.plugins.loader import GAMES

@@ -19,14 +19,14 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, lockstep, players
-from privbandits_cli.games.drawing import SIDE_BY_SIDE, draw, several, side_by_side
-from privbandits_cli.games.lockstep import MANY, WIDTH
+from privbandits_cli.games.drawing import draw, fill_of, several, side_by_side
+from privbandits_cli.games.lockstep import LANES, MANY, WIDTH
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.rounds import SOME, Draws, Numbers, loop, oracle
 from privbandits_cli.games.steps import blocks, composition
+from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Records, record
-from privbandits_cli.numerics.lanes import LANES, aligned
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
@@ -41,7 +41,6 @@ class Adversary(players.Adversary):
     """The source of the gains."""
 
     game: ClassVar[str] = "bandit"
-    binary: ClassVar[bool] = False  # every gain is 0 or 1, and yielded as a bool
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, in [0, 1] where `bounded`.
@@ -216,7 +215,7 @@ def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, Fill]:
     made = {}
     for kind in (*seat.asked.periods, *seat.asked.counts):
         rngs = [stream(seed, kind, *seat.names, trial=trial) for trial in trials]
-        made[kind] = several(kind, rngs) if kind in seat.asked.counts else SIDE_BY_SIDE[kind](rngs)
+        made[kind] = several(kind, rngs) if kind in seat.asked.counts else fill_of(kind, *rngs)
     return made
 
 
@@ -267,12 +266,8 @@ def _play_lanes(match: Match, seats: Sequence[Seat], wanted: Sequence[int], bloc
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     means = adversary.mean_gains(setting)
     worth = np.empty((0, n_lanes)) if means is None else np.repeat((means - means.max())[:, None], n_lanes, axis=1)
-    room = aligned((block, setting.n_arms, n_lanes), np.float64) if adversary.binary and not by_lane else None
     for rounds in blocks(horizon, block):
-        gains = next(table)
-        if room is not None:
-            room[: len(rounds)] = gains
-            gains = room[: len(rounds)]
+        gains = np.ascontiguousarray(next(table), np.float64)
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         best, earned = np.zeros((2, n_lanes, len(marks)))

@@ -212,7 +212,7 @@ def propose(room: Record, cell: int, x: Floats) -> bool:
     u = coordinate(room.words, low, high, room.inner[cell], len(x) - 2)
     square, along = 0.0, 0.0
     while square < SHORT:  # w' Λ w |g|², which does not depend on w, and is at most |g|²
-        fill_normal(room, room.normals)
+        fill_normal(room.words, room, room.normals)
         for i in range(len(x)):
             x[i] = normals[i]
         if b < SURE:

@@ -26,15 +26,16 @@ from privbandits_cli.games import (
     players,
 )
 from privbandits_cli.games.dealt import apart as apart_of
-from privbandits_cli.games.dealt import new_rounds, turned
-from privbandits_cli.games.drawing import SIDE_BY_SIDE
+from privbandits_cli.games.dealt import dealt, largest
+from privbandits_cli.games.drawing import WIDTH, fill_of
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.logged import Events, Exhausted
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.rewards import LAWS, REWARDS, Law, reward
-from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
+from privbandits_cli.games.steps import blocks, composition, in_loop
+from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import (
     PluginError,
     Records,
@@ -45,12 +46,10 @@ from privbandits_cli.numerics.jit import (
     record,
     unbound,
 )
-from privbandits_cli.numerics.lanes import aligned
-from privbandits_cli.numerics.sfc64 import Fill, words_of
+from privbandits_cli.numerics.sfc64 import words_of
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vectors import WIDTH
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
 
@@ -83,16 +82,16 @@ class Adversary(players.Adversary):
 
     def arms_together(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[Records]:
-        """For each block of `rounds()` yield its rounds (`dealt.new_rounds`) for WIDTH trials with these streams.
+    ) -> Iterator[Floats]:
+        """For each block of `rounds()` yield its rounds (`games.dealt`) for trials with these streams.
 
         A lane has the arms of `arms`, to the bit. An array may be overwritten by the next block.
         """
         known, lowest = setting.known(), REWARDS[self.law()].lowest_mean
         tables = [self.arms(setting, rng, rounds()) for rng in rngs]
         for block in rounds():
-            dealt = [guards.next_arms(table, self, block, setting.n_arms, known, lowest) for table in tables]
-            yield turned(*map(np.stack, zip(*dealt, strict=True)))
+            own = [guards.next_arms(table, self, block, setting.n_arms, known, lowest) for table in tables]
+            yield dealt(*map(np.stack, zip(*own, strict=True)))
 
     def on_demand(self) -> Crowd | None:
         """The law of arms that are drawn on demand (`games.on_demand`); it replaces the tables of `arms`."""
@@ -198,20 +197,6 @@ def play_block(
         regrets[i] = player.regret
 
 
-def largest(means: Floats, best: Floats) -> None:
-    """The largest mean of each round; on rows this short NumPy takes eight times as long."""
-    for t in range(len(means)):
-        best[t] = means[t, 0]
-        for a in range(1, means.shape[1]):
-            best[t] = max(best[t], means[t, a])
-
-
-@kept
-def oracle() -> Callable[..., None]:
-    """The compiled `largest`."""
-    return bind(largest)
-
-
 @kept
 def loop(modules: tuple[str, ...], layout: str, source: str, optimistic: bool) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout.
@@ -261,7 +246,7 @@ def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
 
 def _loop(algorithm: players.Algorithm, setting: Setting) -> lockstep.Loop:
     layout, shape = _first_record(algorithm, setting).dtype, (setting.known().dimension, setting.n_arms)
-    return contextual_lockstep.loop(composition(algorithm), layout, new_rounds(*shape, 0).dtype)
+    return contextual_lockstep.loop(composition(algorithm), layout, *shape)
 
 
 PLAYER = ("law", "regret", "most", "beyond", "x")  # what `play_block` knows of a player, beside the number of arms
@@ -338,22 +323,22 @@ class _Seats:
         for i, trial in enumerate(trials):
             self.seats["player"]["words"][i] = words_of(stream(seed, "noise", *who, trial=trial))["words"]
 
-    def play(self, dealt: Records, numbers: Floats, marks: NDArray[np.int64]) -> Floats:
+    def play(self, dealt: Floats, best: Floats, numbers: Floats, marks: NDArray[np.int64]) -> Floats:
         """Their regrets after the marks, `[WIDTH, marks]`."""
         regrets, words = np.empty((WIDTH, len(marks))), lockstep.spread(self.seats, self.loop.layout, WIDTH)
         assert self.loop.play is not None
-        if self.loop.play(words, marks, regrets, dealt, numbers):
+        if self.loop.play(words, marks, regrets, dealt, best, numbers):
             lockstep.collect(words, self.seats, self.loop.layout)
         else:
-            self._play_alone(dealt, numbers, marks, regrets)
+            self._play_alone(tables_of(dealt, best), numbers, marks, regrets)
         _check_norms(self.seats["player"])
         return regrets
 
-    def _play_alone(self, dealt: Records, numbers: Floats, marks: NDArray[np.int64], regrets: Floats) -> None:
+    def _play_alone(self, tables: Sequence[Table], numbers: Floats, marks: NDArray[np.int64], regrets: Floats) -> None:
         """Play the block one trial after the other, because one of them does what vectors cannot."""
         layout = self.seats.dtype["state"]
         kernel = loop(self.modules, f"{layout.descr} alone", "", False)
-        for i, table in enumerate(map(Table, *apart_of(dealt))):
+        for i, table in enumerate(tables):
             state, player = self.seats["state"][i : i + 1].copy(), self.seats["player"][i]
             one = record(n_arms=table.means.shape[1], **{name: player[name] for name in PLAYER})
             rng = Generator(SFC64())
@@ -367,6 +352,11 @@ class _Seats:
             for name in PLAYER:
                 self.seats["player"][name][i] = one[name][0]
             self.seats["player"]["words"][i] = words_of(rng)["words"]
+
+
+def tables_of(dealt: Floats, best: Floats) -> list[Table]:
+    """The rounds of each trial."""
+    return list(map(Table, *apart_of(dealt), np.ascontiguousarray(best.T)))
 
 
 def _check_norms(players: Records) -> None:
@@ -394,15 +384,15 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     width = 8 * setting.n_arms * (setting.known().dimension + 1) if ahead else 0
     block = max(1, min(block, horizon, BYTES // max(1, width)))
     arms = adversary.arms(setting, rng, blocks(horizon, block)) if ahead else iter(())
-    fill: Fill = SOURCES[rewards.kind](stream(seed, "rewards", foe, trial=trial))
-    numbers, best = np.empty((2, block))
+    fill = fill_of(rewards.kind, stream(seed, "rewards", foe, trial=trial))
+    numbers = np.empty(block)
     regrets = np.empty((len(seats), len(checkpoints)))
     for rounds in blocks(horizon, block):
         table = None
         if ahead:
             lowest = rewards.lowest_mean
-            table = Table(*guards.next_arms(arms, adversary, rounds, setting.n_arms, setting.known(), lowest), best)
-            oracle()(table.means, best)
+            shown, means = guards.next_arms(arms, adversary, rounds, setting.n_arms, setting.known(), lowest)
+            table = Table(shown, means, largest(means[:, :, None])[:, 0])
         fill(numbers[: len(rounds)])
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
@@ -430,19 +420,20 @@ def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
     block = max(1, min(block, horizon, BYTES_TOGETHER // (8 * WIDTH * k * (d + 1))))
     contexts = [stream(seed, "contexts", foe, trial=trial) for trial in lanes]
     arms = adversary.arms_together(setting, contexts, lambda: blocks(horizon, block))
-    fill = SIDE_BY_SIDE[REWARDS[adversary.law()].kind]([stream(seed, "rewards", foe, trial=trial) for trial in lanes])
+    fill = fill_of(REWARDS[adversary.law()].kind, *(stream(seed, "rewards", foe, trial=trial) for trial in lanes))
     numbers, apart = aligned((block, WIDTH), np.float64), not all(isinstance(seat, _Seats) for seat in seats)
     regrets = np.empty((len(seats), len(trials), len(checkpoints)))
     for rounds in blocks(horizon, block):
-        dealt, n = next(arms), len(rounds)
+        shown, n = next(arms), len(rounds)
+        best = largest(shown[:, d])
         fill(numbers[:n])
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, n)
-        tables = list(map(Table, *apart_of(dealt))) if apart else []
+        tables = tables_of(shown, best) if apart else []
         own = np.ascontiguousarray(numbers[:n].T)
         for j, seat in enumerate(seats):
             if isinstance(seat, _Seats):
-                regrets[j, :, inside] = seat.play(dealt, numbers[:n], marks)[: len(trials), :-1]
+                regrets[j, :, inside] = seat.play(shown, best, numbers[:n], marks)[: len(trials), :-1]
             else:
                 for i, alone in enumerate(seat):
                     regrets[j, i, inside] = alone.play(tables[i], own[i], rounds, marks)[:-1]

@@ -1,35 +1,72 @@
-"""Random numbers and gains of several trials at once, as tables `[round, lane]` and `[round, arm, lane]`."""
+"""Random numbers and gains of several trials at once, as tables `[round, ..., trial]`.
 
+A step fills a row of one trial, and plays in lockstep for many (`games.lockstep`), or for one trial after the other.
+"""
+
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.numerics.jit import Records, bind, kept, record
-from privbandits_cli.numerics.lanes import LANES, across, aligned, column
+from privbandits_cli.games import lockstep
+from privbandits_cli.games.lockstep import Loop, in_words, spread
+from privbandits_cli.numerics.jit import Record, Records, bind, borrower, compile_step, kept, record, unbound
 from privbandits_cli.numerics.laplace import laplace_of
 from privbandits_cli.numerics.sfc64 import (
     Fill,
     Words,
     layers,
-    normal_of,
-    outside,
+    standard_normal,
     uniform,
     word_of,
     words_of,
-    wrapping,
 )
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.spmd.source import Step
 
-TILE = 64  # rows that stay in the fastest cache while lane after lane is written into them
+WIDTH = 8  # trials of a vector
+TILE = 64  # rows that stay in the fastest cache while trial after trial is written into them
+Row = Callable[[Any, Any, Any], None]  # step(state, layers of the normal law, row to fill)
+
+
+# ------------------------------------------------------------------------------------------ the rows of each kind
+
+
+def uniform_row(state: Record, layers: Record, out: Floats) -> None:
+    """A number in [0, 1)."""
+    out[0] = uniform(state.words)
+
+
+def laplace_row(state: Record, layers: Record, out: Floats) -> None:
+    """A standard Laplace number."""
+    out[0] = laplace_of(word_of(state.words))
+
+
+def normal_row(state: Record, layers: Record, out: Floats) -> None:
+    """A standard normal number."""
+    out[0] = standard_normal(state.words, layers)
+
+
+def bits_row(state: Record, layers: Record, out: Words) -> None:
+    """A word of 64 random bits."""
+    out[0] = word_of(state.words)
+
+
+ROWS: dict[str, Row] = {"uniform": uniform_row, "laplace": laplace_row, "normal": normal_row, "bits": bits_row}
+
+
+def fill_of(kind: str, *rngs: Generator) -> Fill:
+    """A source of one number of a kind in a row, `[n, trials]`; each trial has its own stream."""
+    return filled(ROWS[kind], [record(**words_of(rng)) for rng in rngs], kind="u" if kind == "bits" else "f")
 
 
 def several(kind: str, rngs: Sequence[Generator]) -> Fill:
-    """A source of several numbers of a kind in each round, `[n, lanes, number]`; each lane has its own stream."""
-    sources = [SOURCES[kind](rng) for rng in rngs]
+    """A source of several numbers of a kind in a row, `[n, trials, number]`; each trial has its own stream."""
+    sources = [fill_of(kind, rng) for rng in rngs]
 
     def fill(out: NDArray[Any]) -> None:
         rows = np.empty((len(rngs), out.size // len(rngs)), out.dtype)
@@ -40,105 +77,93 @@ def several(kind: str, rngs: Sequence[Generator]) -> Fill:
     return fill
 
 
-def words_in_lanes(rngs: Sequence[Generator]) -> Words:
-    """The SFC64 states of these streams, `[word, LANES]`, and a fifth row with room for the next word."""
-    words = aligned((5, LANES), np.uint64)
-    words[:] = 0
-    words[:4, : len(rngs)] = np.transpose([words_of(rng)["words"] for rng in rngs])
-    return words
+# ------------------------------------------------------------------------------------------ the loops
 
 
-def uniforms(rngs: Sequence[Generator]) -> Fill:
-    """A source of numbers in [0, 1), `[n, lanes]`."""
-    words, kernel = words_in_lanes(rngs), filler(fill_uniform)
-    return wrapping(lambda out: kernel(words, out))
+fill_row: Any = unbound
+play_rounds: Any = unbound
+borrow: Any = unbound
+SIZE = 1  # numbers of a row
 
 
-def bits(rngs: Sequence[Generator]) -> Fill:
-    """A source of words of 64 random bits, `[n, lanes]`."""
-    words, kernel = words_in_lanes(rngs), filler(fill_bits)
-    return wrapping(lambda out: kernel(words, out))
+def filled(
+    step: Row,
+    states: Sequence[Records],
+    shape: tuple[int, ...] = (1,),
+    kind: str = "f",
+    own: tuple[str, ...] = ("words",),
+) -> Fill:
+    """A source of tables `[n, *shape, trials]`, whose rows a step fills.
+
+    states: a record `[1]` of each trial. kind: of the numbers, f or u. own: the fields that differ between trials
+    before the first row.
+    """
+    n = len(states)
+    loop = _together(step, states[0].dtype, shape, kind, own) if n % WIDTH == 0 else lockstep.NONE
+    if loop.play is None:
+        return partial(_one_by_one, _alone(step), states, shape)
+    words, play = spread(np.concatenate(states), loop.layout, WIDTH), loop.play
+
+    def fill(out: NDArray[Any]) -> None:
+        assert out.flags.c_contiguous, "a copy of the table would be filled"
+        if not play(words, out.reshape(-1, n)):
+            raise ArithmeticError(f"{step.__name__} fails for one of these trials")
+
+    return fill
 
 
-def normals(rngs: Sequence[Generator]) -> Fill:
-    """A source of standard normal numbers, `[n, lanes]`."""
-    words, table, kernel = words_in_lanes(rngs), record(**layers()), filler(fill_normal)
-    return wrapping(lambda out: kernel(words, table, out))
+def _one_by_one(alone: Callable[..., None], states: Sequence[Records], shape: tuple[int, ...], out: Any) -> None:
+    """Fill a table for one trial after the other."""
+    table = record(**layers())
+    rows = np.empty((out.size // (len(states) * math.prod(shape)), *shape), out.dtype)
+    for trial, state in enumerate(states):
+        with np.errstate(over="ignore"):  # words wrap around by design
+            alone(state, table, rows)
+        out[..., trial] = rows.reshape(out.shape[:-1])
 
 
-def laplaces(rngs: Sequence[Generator]) -> Fill:
-    """A source of standard Laplace numbers, `[n, lanes]`, those of `numerics.laplace`."""
-    words, kernel = words_in_lanes(rngs), filler(fill_laplace)
-    return wrapping(lambda out: kernel(words, out))
+def play_together(words: Words, out: NDArray[Any]) -> bool:
+    """Fill `out[n * size, trials]`; returns whether all is well. words: the states, `[group, word, WIDTH]`."""
+    well: bool = play_rounds(np.int64(0), np.int64(len(out) // SIZE), out.shape[1], (words, out))
+    return well
 
 
-SIDE_BY_SIDE: dict[str, Callable[[Sequence[Generator]], Fill]] = {
-    "uniform": uniforms,
-    "laplace": laplaces,
-    "normal": normals,
-    "bits": bits,
-}
+def play_alone(states: Records, layers: Records, rows: NDArray[Any]) -> None:
+    """Fill `rows[n, *shape]` of one trial."""
+    state, normal, table = borrow(states)[0], borrow(layers)[0], borrow(rows)
+    for i in range(len(table)):
+        fill_row(state, normal, table[i])
 
 
 @kept
-def filler(fill: Callable[..., None]) -> Callable[..., None]:
-    """The compiled loop that draws numbers in lanes."""
-    return bind(fill)
+def _together(step: Row, layout: Any, shape: tuple[int, ...], kind: str, own: tuple[str, ...]) -> Loop:
+    """The loop of a step in lockstep."""
+    words, table = in_words(layout), (shape, kind, own)
+    program = lambda code: code.table(Step(step), WIDTH, words, *table)  # noqa: E731
+    return lockstep.bound(play_together, Step(step), words, program, table, SIZE=math.prod(shape))
+
+
+@kept
+def _alone(step: Row) -> Callable[..., None]:
+    """The loop of a step for one trial."""
+    return bind(play_alone, fill_row=compile_step(step), borrow=borrower())
+
+
+# ------------------------------------------------------------------------------------------ tables
 
 
 def side_by_side(rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """Copy `rows[lane]`, each the numbers of a lane, into `out[n, lane]`."""
+    """Copy `rows[trial]`, each the numbers of a trial, into `out[n, trial]`."""
     turner()(rows, out)
 
 
 def turn(rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """`out[i, lane] = rows[lane, i]`, tile by tile."""
+    """`out[i, trial] = rows[trial, i]`, tile by tile."""
     for first in range(0, len(out), TILE):
         end = min(first + TILE, len(out))
-        for lane in range(len(rows)):
+        for trial in range(len(rows)):
             for i in range(first, end):
-                out[i, lane] = rows[lane, i]
-
-
-def fill_uniform(words: Words, out: Floats) -> None:
-    """Numbers in [0, 1), `out[n, lanes]`."""
-    for i in range(len(out)):
-        for lane in range(out.shape[1]):
-            across(out, lane)[i] = uniform(column(words, lane))
-
-
-def fill_bits(words: Words, out: Words) -> None:
-    """Words of 64 random bits, `out[n, lanes]`."""
-    for i in range(len(out)):
-        for lane in range(out.shape[1]):
-            across(out, lane)[i] = word_of(column(words, lane))
-
-
-def draw_words(words: Words, n: int) -> None:
-    """The next word of n lanes, in the fifth row."""
-    for lane in range(n):
-        own = column(words, lane)
-        own[4] = word_of(own)
-
-
-def fill_normal(words: Words, layers: Records, out: Floats) -> None:
-    """Standard normal numbers, `out[n, lanes]`."""
-    table = layers[0]
-    for i in range(len(out)):
-        draw_words(words, out.shape[1])
-        for lane in range(out.shape[1]):
-            own = column(words, lane)
-            x, layer, size = normal_of(own[4], table)
-            if size >= table.inside[layer]:
-                x = outside(own, table, layer, size, x)
-            across(out, lane)[i] = x
-
-
-def fill_laplace(words: Words, out: Floats) -> None:
-    """Standard Laplace numbers, `out[n, lanes]`."""
-    for i in range(len(out)):
-        for lane in range(out.shape[1]):
-            across(out, lane)[i] = laplace_of(word_of(column(words, lane)))
+                out[i, trial] = rows[trial, i]
 
 
 @kept
@@ -148,9 +173,9 @@ def turner() -> Callable[..., None]:
 
 
 def draw(rounds: range, period: int, fill: Fill, out: NDArray[Any]) -> None:
-    """Numbers `out[round, lane]` for the first and last round of every period; the others are left unchanged.
+    """Numbers `out[round, trial]` for the first and last round of every period; the others are left unchanged.
 
-    With period 1 it may also be `out[round, lane, number]`.
+    With period 1 it may also be `out[round, trial, number]`.
     """
     if period == 1:
         fill(out[: len(rounds)])

@@ -239,8 +239,7 @@ def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int)
     if not is_own(adversary):
         return next(table)
     gains = type(adversary).gains
-    kind = np.bool_ if adversary.binary else np.float64
-    found = _block(_next(table, rounds, gains), {"rounds": len(rounds), "arms": n_arms}, gains, kind)
+    found = _block(_next(table, rounds, gains), {"rounds": len(rounds), "arms": n_arms}, gains)
     least, most = (0, 1) if adversary.bounded else (-np.inf, np.inf)
     wrong = ~((found >= least) & (found <= most)) | ~np.isfinite(found)
     if wrong.any():
@@ -306,13 +305,13 @@ def _next(table: Any, rounds: range, method: Callable[..., Any]) -> Any:
         raise PluginError(f"{message}: yield one for each of `blocks`", method) from None
 
 
-def _block(found: Any, shape: dict[str, int], method: Callable[..., Any], kind: Any = np.float64) -> NDArray[Any]:
+def _block(found: Any, shape: dict[str, int], method: Callable[..., Any]) -> NDArray[Any]:
     """A table's block as an array; PluginError if it has another shape, or numbers of another kind."""
     array, sizes = np.asarray(found), tuple(shape.values())
     if array.shape != sizes:
         message = f"{method.__name__} yielded a block of shape {array.shape}, not {sizes}: {', '.join(shape)}"
         raise PluginError(message, method)
-    if not np.can_cast(array.dtype, kind):
-        message = f"{method.__name__} yielded {array.dtype} numbers: make them {np.dtype(kind).name}"
+    if not np.can_cast(array.dtype, np.float64):
+        message = f"{method.__name__} yielded {array.dtype} numbers: make them float64"
         raise PluginError(message, method)
-    return np.ascontiguousarray(array, kind)
+    return np.ascontiguousarray(array, np.float64)

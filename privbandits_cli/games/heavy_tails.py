@@ -16,8 +16,8 @@ from pydantic import Field
 from privbandits_cli.games.bandit import Adversary, Algorithm, Floats, Setting
 from privbandits_cli.games.drawing import side_by_side
 from privbandits_cli.games.parameters import Size
+from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import bind, kept
-from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.text import exact
 
 Moment = Annotated[float, Field(ge=0.1, le=1)]  # v; below 0.1 no game is long enough to learn anything

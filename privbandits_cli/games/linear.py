@@ -18,8 +18,8 @@ from privbandits_cli.convex.losses import LossSet
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
 from privbandits_cli.games import guards, linear_lockstep, lockstep, players
 from privbandits_cli.games.bandit import Adversary as BanditAdversary
-from privbandits_cli.games.drawing import side_by_side
-from privbandits_cli.games.linear_draws import ALONE, IN_LANES, Draws, drawn
+from privbandits_cli.games.drawing import WIDTH, side_by_side
+from privbandits_cli.games.linear_draws import Draws, drawn, fill_of
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import blocks, composition, in_loop
@@ -37,7 +37,6 @@ from privbandits_cli.numerics.jit import (
 )
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats, Ints
-from privbandits_cli.numerics.vectors import WIDTH
 
 __all__ = [
     "Adversary",
@@ -241,7 +240,7 @@ class _Seat:
         self.player = record(loss=0.0)
         self.x = np.zeros(match.setting.n_arms)
         names = algorithm.identity(), match.adversary.identity()
-        self.fills = {kind: ALONE[kind](stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
+        self.fills = {kind: fill_of(kind, stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Its total loss after the marks, `[marks]`."""
@@ -268,7 +267,7 @@ class _Seats:
         )
         names = algorithm.identity(), match.adversary.identity()
         streams = {kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials] for kind in Draws._fields}
-        self.fills = {kind: IN_LANES[kind](rngs) for kind, rngs in streams.items()}
+        self.fills = {kind: fill_of(kind, *rngs) for kind, rngs in streams.items()}
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Their total losses after the marks, `[WIDTH, marks]`; losses: `[round, N, WIDTH]`."""

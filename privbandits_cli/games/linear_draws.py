@@ -1,16 +1,15 @@
 """The random numbers of the game `linear`: of each kind as many in a round as an algorithm asks for."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.numerics import vector_fills
+from privbandits_cli.games import drawing
+from privbandits_cli.numerics.jit import Record, record
 from privbandits_cli.numerics.laplace import laplace_of
-from privbandits_cli.numerics.sfc64 import Fill, fraction, wide
+from privbandits_cli.numerics.sfc64 import Fill, fraction, ready_word, streams_of
 from privbandits_cli.numerics.types import Floats, Ints
 
 
@@ -22,18 +21,24 @@ class Draws(NamedTuple):
     normal: Floats  # standard normal
 
 
-ALONE: dict[str, Callable[[Generator], Fill]] = {  # a round takes many numbers, which many streams of a trial make
-    "uniform": partial(wide, fraction),
-    "laplace": partial(wide, laplace_of),
-    "normal": SOURCES["normal"],
-}
+def uniform_row(state: Record, layers: Record, out: Floats) -> None:
+    """A number in (0, 1)."""
+    out[0] = fraction(ready_word(state))
 
 
-IN_LANES: dict[str, Callable[[Sequence[Generator]], Fill]] = {  # those of WIDTH trials, `[n, WIDTH]`
-    "uniform": partial(vector_fills.wide, fraction),
-    "laplace": partial(vector_fills.wide, laplace_of),
-    "normal": vector_fills.normals,
-}
+def laplace_row(state: Record, layers: Record, out: Floats) -> None:
+    """A standard Laplace number."""
+    out[0] = laplace_of(ready_word(state))
+
+
+WIDE: dict[str, drawing.Row] = {"uniform": uniform_row, "laplace": laplace_row}  # many numbers, of many streams
+
+
+def fill_of(kind: str, *rngs: Generator) -> Fill:
+    """A source of numbers of a kind, `[n, trials]`; each trial has its own stream."""
+    if kind not in WIDE:
+        return drawing.fill_of(kind, *rngs)
+    return drawing.filled(WIDE[kind], [record(**streams_of(rng)) for rng in rngs], own=("streams",))
 
 
 def drawn(

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli.games import lockstep
+from privbandits_cli.games.drawing import WIDTH
 from privbandits_cli.games.guards import guarded
 from privbandits_cli.games.linear_draws import Draws
 from privbandits_cli.games.lockstep import Loop, Words, in_words, place
 from privbandits_cli.numerics.jit import kept, unbound
 from privbandits_cli.numerics.types import Floats, Ints
-from privbandits_cli.numerics.vectors import WIDTH
 from privbandits_cli.spmd.source import Step
 
 choose: Any = unbound

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games.guards import WrongArm, guarded
 from privbandits_cli.games.steps import MECHANISM, MECHANISMS
+from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Records, bind, interpreted, is_kept, kept, unbound
-from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import BOOL, Step, Unsupported, digest_of
 from privbandits_cli.version import numba_was_tried
 
+LANES = 32  # trials that play a block of rounds one group after the other, with the same gains in cache
 WIDTH = 16  # trials of a vector
 MANY = 4096  # arms: with more, the states of some trials may take a gigabyte
 Words = NDArray[np.uint64]
@@ -177,10 +178,12 @@ def place(layout: Any, *names: str) -> int:
     return at // 8
 
 
-def bound(template: Callable[..., bool], step: Step, layout: Any, program: Callable[[Any], Any], **names: Any) -> Loop:
+def bound(
+    template: Callable[..., bool], step: Step, layout: Any, program: Callable[[Any], Any], *about: Any, **names: Any
+) -> Loop:
     """The compiled template with the rounds of a step as `play_rounds`; layout: of the records, in words.
 
-    program: makes the step's `Program` by `games.round_code`.
+    program: makes the step's `Program` by `games.round_code`; about: on what else it depends.
     """
     if interpreted():
         return Loop(None, "nothing is compiled")
@@ -190,7 +193,7 @@ def bound(template: Callable[..., bool], step: Step, layout: Any, program: Calla
     from privbandits_cli.spmd.program import Reading, rounds_of
 
     try:
-        digest = digest_of(step, round_code.__name__, str(layout))
+        digest = digest_of(step, round_code.__name__, str(layout), *about)
     except Unsupported as reason:
         return Loop(None, str(reason))
     reading = Reading(program(round_code))

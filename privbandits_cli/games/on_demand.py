@@ -141,7 +141,7 @@ def draw_best(crowd: Record, x: Floats) -> None:
     """Set x to the best arm: its mean, and a random direction orthogonal to θ."""
     square = 0.0
     while square < SHORT:
-        fill_normal(crowd, crowd.normals)
+        fill_normal(crowd.words, crowd, crowd.normals)
         along = dot(crowd.theta, crowd.normals[0])
         for i in range(len(x)):
             x[i] = crowd.normals[0, i] - along * crowd.theta[i]
@@ -155,7 +155,7 @@ def draw_other(crowd: Record, x: Floats) -> None:
     """Set x to one of the other arms: a random direction, or after some tries one that is turned to a mean in range."""
     mean = np.inf
     for _ in range(TRIES):
-        fill_normal(crowd, crowd.normals)
+        fill_normal(crowd.words, crowd, crowd.normals)
         over = 1.0 / np.sqrt(dot(crowd.normals[0], crowd.normals[0]))
         for i in range(len(x)):
             x[i] = over * crowd.normals[0, i]

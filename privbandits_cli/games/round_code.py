@@ -1,5 +1,6 @@
 """What a round in lockstep is played with, as values of `privbandits_cli.spmd`: records, tables, random numbers."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,11 +22,11 @@ def seat(emitter: Interpreter, words: Any, layout: Any, first: Any) -> Record:
     return Record(layout, emitter.builder.gep(words, [emitter.builder.mul(first, size)]), 0)
 
 
-def row(emitter: Interpreter, table: Any, number: Any, size: int, trials: Any, first: Any) -> Array:
-    """The numbers of a group of trials in row `number` of a table `[row, size, trial]`."""
+def row(emitter: Interpreter, table: Any, number: Any, shape: tuple[int, ...], trials: Any, first: Any) -> Array:
+    """The numbers of a group of trials in row `number` of a table `[row, *shape, trial]`."""
     b = emitter.builder
-    place = b.add(b.mul(b.mul(number, ir.Constant(I64, size)), trials), first)
-    return Array(b.gep(table, [b.mul(place, WORD)]), "f", b.mul(trials, WORD), ((size, 1),), table=True)
+    place = b.add(b.mul(b.mul(number, ir.Constant(I64, math.prod(shape))), trials), first)
+    return Array(b.gep(table, [b.mul(place, WORD)]), "f", b.mul(trials, WORD), axes_of(shape), table=True)
 
 
 def bandit(step: Step, width: int, layout: Any, n_arms: int) -> Program:
@@ -35,13 +36,13 @@ def bandit(step: Step, width: int, layout: Any, n_arms: int) -> Program:
         *tables, worth, memory, observed, t, trials, first = others
 
         def one(table: Any, kind: str) -> Callable[[], Number]:
-            return lambda: emitter.load(row(emitter, table, t, 1, trials, first)._replace(kind=kind, axes=()))
+            return lambda: emitter.load(row(emitter, table, t, (), trials, first)._replace(kind=kind))
 
         record = seat(emitter, words, layout, first)
         state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
         rng = Fields({name: one(table, kind) for (name, kind), table in zip(KINDS.items(), tables, strict=True)})
-        shown = row(emitter, gains, t, n_arms, trials, first)
-        known = row(emitter, worth, ir.Constant(I64, 0), n_arms, trials, first)
+        shown = row(emitter, gains, t, (n_arms,), trials, first)
+        known = row(emitter, worth, ir.Constant(I64, 0), (n_arms,), trials, first)
         return [state, player, rng, shown, known, Number("i", False, memory), Number("b", False, observed)]
 
     return Program(step, width, (*[ADDRESS] * 7, WHOLE, CONDITION), arguments)
@@ -65,8 +66,8 @@ def linear(step: Step, width: int, layout: Any, n: int) -> Program:
         record = seat(emitter, words, layout, first)
         state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
         rng = Fields({name: some(tables[k], tables[k + 3]) for k, name in enumerate(("uniform", "laplace", "normal"))})
-        suffered = row(emitter, losses, t, n, trials, first)
-        return [state, player, rng, suffered, row(emitter, points, t, n, trials, first)._replace(written=True)]
+        suffered = row(emitter, losses, t, (n,), trials, first)
+        return [state, player, rng, suffered, row(emitter, points, t, (n,), trials, first)._replace(written=True)]
 
     return Program(step, width, (ADDRESS,) * 9, arguments)
 
@@ -75,20 +76,11 @@ LAYERS = Known(type("Layers", (), sfc64.layers()))  # of the normal law's ziggur
 UNIFORM, NORMAL, GAMMA = Step(sfc64.uniform), Step(sfc64.standard_normal), Step(sfc64.standard_gamma)
 
 
-def contextual(step: Step, width: int, layout: Any, rounds: Any) -> Program:
-    """A round of the game `contextual`; layout: of the record of a trial; rounds: of a round of `width` trials."""
+def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
+    """A round of the game `contextual` with k arms in d dimensions; layout: of the record of a trial."""
 
-    def arguments(emitter: Interpreter, words: Any, table: Any, numbers: Any, *place: Any) -> Sequence[Any]:
-        t, trials, first = place
-        b = emitter.builder
-        here = b.gep(table, [b.mul(t, ir.Constant(I64, rounds.itemsize))])
-
-        def field(name: str) -> Array:
-            kind, offset = rounds.fields[name][:2]
-            start = b.gep(here, [ir.Constant(I64, offset)])
-            return Array(start, "f", 8 * width, axes_of(kind.shape[:-1]), table=True)
-
-        record = seat(emitter, words, layout, first)
+    def arguments(emitter: Interpreter, words: Any, dealt: Any, best: Any, numbers: Any, *place: Any) -> Sequence[Any]:
+        record, here = seat(emitter, words, layout, place[-1]), row(emitter, dealt, place[0], (d + 1, k), *place[1:])
         state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
         stream = emitter.attribute(player, "words")
         emitter.learned.differ.add(stream.field)  # from the first round on
@@ -99,7 +91,19 @@ def contextual(step: Step, width: int, layout: Any, rounds: Any) -> Program:
                 "standard_gamma": Method(GAMMA, (stream, LAYERS)),
             }
         )
-        number = emitter.load(row(emitter, numbers, t, 1, trials, first)._replace(axes=()))
-        return [state, player, rng, field("arms"), field("means"), emitter.load(field("best")), number]
+        arms, means = emitter.indexed(here, [slice(d)]), emitter.indexed(here, [Known(d)])
+        largest, number = (emitter.load(row(emitter, one, place[0], (), *place[1:])) for one in (best, numbers))
+        return [state, player, rng, arms, means, largest, number]
 
-    return Program(step, width, (ADDRESS,) * 3, arguments)
+    return Program(step, width, (ADDRESS,) * 4, arguments)
+
+
+def table(step: Step, width: int, layout: Any, shape: tuple[int, ...], kind: str, own: Sequence[str]) -> Program:
+    """A row of a table `[row, *shape, trial]`; layout: of a trial's record, of which the fields `own` differ."""
+
+    def arguments(emitter: Interpreter, words: Any, out: Any, t: Any, trials: Any, first: Any) -> Sequence[Any]:
+        emitter.learned.differ.update(layout.fields[name][1] for name in own)  # from the first row on
+        filled = row(emitter, out, t, shape, trials, first)._replace(kind=kind, written=True)
+        return [seat(emitter, words, layout, first), LAYERS, filled]
+
+    return Program(step, width, (ADDRESS, ADDRESS), arguments)

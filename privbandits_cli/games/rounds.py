@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.steps import in_loop
 from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, unbound
-from privbandits_cli.numerics.lanes import across, column
 from privbandits_cli.numerics.types import Floats
 
 SOME = 4  # trials that are interleaved
@@ -140,7 +139,7 @@ def pay_player(
 
 def draws_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Draws:
     """The random numbers of a round."""
-    return Draws(across(uniform, lane)[t], across(laplace, lane)[t])
+    return Draws(uniform[t, lane], laplace[t, lane])
 
 
 def numbers_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Numbers:
@@ -158,7 +157,7 @@ def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best
         while t < marks[i]:
             for arm in range(n_arms):
                 for lane in range(n):
-                    column(totals, lane)[arm] += across(gains, lane)[t * n_arms + arm]
+                    totals[arm, lane] += gains[t, arm, lane]
             t += 1
         for lane in range(n):
             best[lane, i] = totals[0, lane]

@@ -1,23 +1,12 @@
-"""The steps of an algorithm's file, compiled with those of the bases that it wraps; and the random numbers."""
+"""The steps of an algorithm's file, compiled with those of the bases that it wraps."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from numpy.random import Generator
-
 from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.numerics.jit import borrower, compile_step, kept
-from privbandits_cli.numerics.laplace import standard_laplace
-from privbandits_cli.numerics.sfc64 import Fill, fill_normals, fill_uniform, fill_words, filling, source, words_of
-
-SOURCES: dict[str, Callable[[Generator], Fill]] = {
-    "uniform": lambda rng: filling(fill_uniform, **words_of(rng)),
-    "laplace": standard_laplace,
-    "normal": lambda rng: filling(fill_normals, **source(rng)),
-    "bits": lambda rng: filling(fill_words, **words_of(rng)),  # into np.uint64
-}
 
 STEPS = ("choose", "update", "probabilities", "released")
 MECHANISMS = "privbandits_cli.mechanisms."

@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting import digits
+from privbandits_cli.numerics.reals import bits_of
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vectors import bits_of
 
 WIDEST = 64  # children of a node, at most
 

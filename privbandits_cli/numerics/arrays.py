@@ -1,10 +1,14 @@
 """Loops in place of NumPy's calls on whole arrays, with whose error messages numba spends seconds of compiling."""
 
+import math
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.numerics.types import Floats
+
+LINE = 64  # bytes of a line of the cache
 
 
 def largest(xs: Floats) -> float:
@@ -27,3 +31,12 @@ def copy(source: NDArray[Any], out: NDArray[Any]) -> None:
     """Copy a vector."""
     for i in range(len(source)):
         out[i] = source[i]
+
+
+def aligned(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """An array that begins where a line of the cache does, so that a vector touches one line, not two."""
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    memory = np.empty(size + LINE, np.uint8)
+    first = -memory.ctypes.data % LINE
+    made: NDArray[Any] = memory[first : first + size].view(kind).reshape(shape)
+    return made

@@ -7,7 +7,7 @@ no division. Each step rounds once, so a vectorised loop, a single call and plai
 
 import numpy as np
 
-from privbandits_cli.numerics.vectors import bits_of, number_of
+from privbandits_cli.numerics.reals import bits_of, number_of
 
 LEAST = -708.0  # below it exp x has less than full precision
 LOG2_E = 1.44269504088896338700

@@ -8,7 +8,7 @@ numbers.
 import numpy as np
 
 from privbandits_cli.numerics.exponential import LN2_HIGH, LN2_LOW, WHOLE
-from privbandits_cli.numerics.vectors import bits_of, number_of
+from privbandits_cli.numerics.reals import bits_of, number_of
 
 ROOT = int(np.float64(np.sqrt(0.5)).view(np.int64))
 SHIFT = int(np.float64(1.0).view(np.int64)) - ROOT

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.random import SFC64, Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.numerics.jit import Record, Records, bind, compile_step, kept, once, plain, record, unbound
+from privbandits_cli.numerics.jit import Record, once
+from privbandits_cli.numerics.reals import number_of
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vectors import number_of
 
 Words = NDArray[np.uint64]
 Fill = Callable[[NDArray[Any]], None]  # fills an array with random numbers, continuing where the last call ended
@@ -47,10 +47,10 @@ def source(rng: Generator) -> dict[str, Any]:
 
 
 def streams_of(rng: Generator) -> dict[str, Any]:
-    """Fields of a record from which `advance` draws: 16 streams whose states are words of rng, and room for words."""
+    """Fields of a record from which `ready_word` draws: 16 streams whose states are words of rng, and their words."""
     streams = np.ones((4, STREAMS), np.uint64)  # the last word of a state counts from 1
     streams[:3] = rng.bit_generator.random_raw(3 * STREAMS).reshape(3, STREAMS)
-    return {"streams": streams, "ready": np.zeros(STREAMS * AHEAD, np.uint64)}
+    return {"streams": streams, "ready": np.zeros(STREAMS * AHEAD, np.uint64), "used": STREAMS * AHEAD}
 
 
 def layers() -> dict[str, Any]:
@@ -59,46 +59,6 @@ def layers() -> dict[str, Any]:
 
     names = {"width": "wi_double", "inside": "ki_double", "height": "fi_double"}  # of NumPy's tables
     return {field: getattr(_constants, name) for field, name in names.items()}
-
-
-def filling(fill: Callable[[Records, NDArray[Any]], None], **fields: Any) -> Fill:
-    """A source of random numbers: a loop `fill` over a record of these fields."""
-    kernel, states = _compiled(fill), record(**fields)
-    return wrapping(lambda out: kernel(states, out))
-
-
-@kept
-def _compiled(fill: Callable[..., None]) -> Callable[..., None]:
-    return bind(fill)
-
-
-def wide(made: Callable[[np.uint64], Any], rng: Generator) -> Fill:
-    """A source of numbers each of which is made of one word, from 16 streams side by side."""
-    kernel, states = _widely(made), room_of(rng)
-    return wrapping(lambda out: kernel(states, out))
-
-
-def room_of(rng: Generator) -> Records:
-    """A record from which `fill_widely` draws the numbers of 16 streams."""
-    return record(used=STREAMS * AHEAD, **streams_of(rng))
-
-
-@kept
-def _widely(made: Callable[[np.uint64], Any]) -> Callable[..., None]:
-    fill = compile_step(fill_widely, made=compile_step(made))
-    return bind(fill_alone, fill=fill)
-
-
-def wrapping(fill: Fill) -> Fill:
-    """The same source; in plain Python its words wrap around without a warning."""
-    if not plain():
-        return fill
-
-    def uncompiled(out: NDArray[Any]) -> None:
-        with np.errstate(over="ignore"):
-            fill(out)
-
-    return uncompiled
 
 
 def following(a: Any, b: Any, c: Any, n: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -129,6 +89,15 @@ def advance(room: Record) -> None:
         streams[0, i], streams[1, i], streams[2, i], streams[3, i] = a, b, c, n
 
 
+def ready_word(room: Record) -> Any:
+    """The next word of 16 streams."""
+    if room.used == len(room.ready):
+        advance(room)
+        room.used = 0
+    room.used += 1
+    return room.ready[room.used - 1]
+
+
 def uniform(words: Words) -> float:
     """A number in [0, 1)."""
     number: float = np.int64(word_of(words) >> ELEVEN) * UNIT
@@ -147,68 +116,19 @@ def sign(word: np.uint64) -> float:
     return number
 
 
-def fill_words(states: Records, out: Words) -> None:
-    """Words of 64 random bits, `out[n]`."""
-    words = states[0].words
-    a, b, c, n = words[0], words[1], words[2], words[3]
-    for i in range(len(out)):
-        out[i], a, b, c, n = following(a, b, c, n)
-    words[0], words[1], words[2], words[3] = a, b, c, n
-
-
-def fill_uniform(states: Records, out: Floats) -> None:
-    """Numbers in [0, 1), `out[n]`."""
-    words = states[0].words
-    a, b, c, n = words[0], words[1], words[2], words[3]
-    for i in range(len(out)):
-        word, a, b, c, n = following(a, b, c, n)
-        out[i] = np.int64(word >> ELEVEN) * UNIT
-    words[0], words[1], words[2], words[3] = a, b, c, n
-
-
-made: Any = unbound  # the number that a word makes
-fill: Any = unbound  # `fill_widely`, with `made` filled in
-
-
-def fill_alone(states: Records, out: NDArray[Any]) -> None:
-    """Numbers `out[n]` of one trial."""
-    fill(states[0], out)
-
-
-def fill_widely(room: Record, out: NDArray[Any]) -> None:
-    """Numbers `out[n]`, each made of one word."""
-    ready, first = room.ready, 0
-    while first < len(out):
-        if room.used == len(ready):
-            advance(room)
-            room.used = 0
-        words = ready[room.used :]
-        some = out[first : first + len(words)]
-        for i in range(len(some)):
-            some[i] = made(words[i])
-        room.used += len(some)
-        first += len(some)
-
-
-def fill_normal(state: Record, out: Floats) -> None:
+def fill_normal(words: Words, layers: Any, out: Floats) -> None:
     """Standard normal numbers in the rows of `out`, one after the other."""
-    words = state.words
     a, b, c, n = words[0], words[1], words[2], words[3]
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             word, a, b, c, n = following(a, b, c, n)
-            x, layer, size = normal_of(word, state)
-            if size >= state.inside[layer]:
+            x, layer, size = normal_of(word, layers)
+            if size >= layers.inside[layer]:
                 words[0], words[1], words[2], words[3] = a, b, c, n
-                x = outside(words, state, layer, size, x)
+                x = outside(words, layers, layer, size, x)
                 a, b, c, n = words[0], words[1], words[2], words[3]
             out[i, j] = x
     words[0], words[1], words[2], words[3] = a, b, c, n
-
-
-def fill_normals(states: Records, out: Floats) -> None:
-    """Standard normal numbers, `out[n]`."""
-    fill_normal(states[0], out.reshape(1, len(out)))
 
 
 def normal_of(word: Any, layers: Any) -> tuple[float, Any, Any]:

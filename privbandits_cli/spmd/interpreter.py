@@ -21,7 +21,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
-from privbandits_cli.numerics import vectors
+from privbandits_cli.numerics import reals
 from privbandits_cli.spmd.arithmetic import MATHS, Mask
 from privbandits_cli.spmd.memory import FEW, WORD, Learned, Memory, is_number, is_numeric
 from privbandits_cli.spmd.source import RESULT, Step, Unsupported, assigned, own_turns, tree_of, unsupported
@@ -660,10 +660,6 @@ class Interpreter(Memory):
         return self.call(function.py, arguments, named, node)
 
 
-def _where(emitter: Interpreter, condition: Any, one: Any, other: Any) -> Any:
-    return emitter.select(emitter.truth(condition), one, other)
-
-
 METHODS: Mapping[str, Callable[[Interpreter, Any], Any]] = {
     "sum": Interpreter.total,
     "argmin": lambda emitter, array: emitter.first_best(ast.Lt, array),
@@ -681,9 +677,8 @@ NATIVE: Mapping[Any, Callable[..., Any]] = {
     np.argmax: METHODS["argmax"],
     np.sum: Interpreter.total,
     np.divide: lambda emitter, one, other: emitter.quotient(one, other),
-    vectors.where: _where,
-    vectors.bits_of: lambda emitter, x: emitter.reinterpreted(emitter.cast(x, "f"), "i"),
-    vectors.number_of: lambda emitter, bits: emitter.reinterpreted(bits, "f"),
+    reals.bits_of: lambda emitter, x: emitter.reinterpreted(emitter.cast(x, "f"), "i"),
+    reals.number_of: lambda emitter, bits: emitter.reinterpreted(bits, "f"),
 }
 
 

@@ -9,12 +9,12 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.games import guards, linear
+from privbandits_cli.games.drawing import WIDTH
 from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
-from privbandits_cli.games.linear_draws import ALONE, IN_LANES
+from privbandits_cli.games.linear_draws import Draws, fill_of
 from privbandits_cli.games.match import Match
 from privbandits_cli.mechanisms import counters
 from privbandits_cli.numerics.jit import compile_step, uncompiled
-from privbandits_cli.numerics.vectors import WIDTH
 from tests.conftest import foe, make, playing, some
 from tests.games.test_lockstep import on_every_processor
 
@@ -149,18 +149,18 @@ def test_a_loss_outside_of_the_set_is_reported_in_lockstep():
         linear.play(game, range(WIDTH))
 
 
-@pytest.mark.parametrize("kind", IN_LANES)
+@pytest.mark.parametrize("kind", Draws._fields)
 def test_numbers_of_several_trials_are_those_of_each(kind):
     """In calls that end within the words of a stream, at their end, and beyond."""
     sizes, width = [1, 0, 126, 1, 128, 300, 5], 7
     rngs = [Generator(SFC64(seed)) for seed in range(WIDTH)]
-    fill, parts = IN_LANES[kind](rngs), [np.empty((width * size, WIDTH)) for size in sizes]
+    fill, parts = fill_of(kind, *rngs), [np.empty((width * size, WIDTH)) for size in sizes]
     for part in parts:
         fill(part)
     together = np.concatenate(parts)
     for seed in range(WIDTH):
         alone = np.empty(len(together))
-        ALONE[kind](Generator(SFC64(seed)))(alone)
+        fill_of(kind, Generator(SFC64(seed)))(alone)
         np.testing.assert_array_equal(together[:, seed], alone)
     assert len(np.unique(together)) == together.size
 

@@ -14,11 +14,11 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli.games import bandit, guards, lockstep
 from privbandits_cli.games.bandit import Draws, play
-from privbandits_cli.games.drawing import SIDE_BY_SIDE
+from privbandits_cli.games.drawing import ROWS, fill_of
+from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.games.players import Setting
-from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
+from privbandits_cli.games.steps import blocks, composition, steps
 from privbandits_cli.numerics.jit import uncompiled
-from privbandits_cli.numerics.lanes import LANES
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import ROOT, fit, foe, make, match, playing, some
 
@@ -206,23 +206,23 @@ def test_gains_in_lanes_are_those_of_each_trial(name):
         np.testing.assert_array_equal(together[:, :, trial], alone)
 
 
-@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("kind", ROWS)
 @pytest.mark.parametrize("plain", [False, True])
 def test_numbers_in_lanes_are_those_of_each_stream(kind, plain):
     """More numbers than a word has signs, in two calls."""
     n = 40 if plain else 3000
     with uncompiled(plain):
-        fill = SIDE_BY_SIDE[kind]([Generator(SFC64(seed)) for seed in range(LANES)])
+        fill = fill_of(kind, *(Generator(SFC64(seed)) for seed in range(LANES)))
         out = np.empty((n + 77, LANES), np.uint64 if kind == "bits" else np.float64)
         fill(out[:n])
         fill(out[n:])
     for seed in (0, 5, LANES - 1):
         alone = np.empty(n + 77, out.dtype)
-        SOURCES[kind](Generator(SFC64(seed)))(alone)
+        fill_of(kind, Generator(SFC64(seed)))(alone)
         np.testing.assert_array_equal(out[:, seed], alone)
 
 
-@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("kind", ROWS)
 def test_several_numbers_of_a_round_are_those_of_each_stream(kind):
     seat = SimpleNamespace(names=("one", "other"), asked=bandit.Asked({}, {kind: 3}))
     fill = bandit._sources(seat, 7, range(5))[kind]
@@ -231,7 +231,7 @@ def test_several_numbers_of_a_round_are_those_of_each_stream(kind):
     fill(out[40:])
     for trial in range(5):
         alone = np.empty(270, out.dtype)
-        SOURCES[kind](stream(7, kind, "one", "other", trial=trial))(alone)
+        fill_of(kind, stream(7, kind, "one", "other", trial=trial))(alone)
         np.testing.assert_array_equal(out[:, trial].ravel(), alone)
 
 

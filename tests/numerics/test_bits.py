@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.numerics import bits as numbers
 from privbandits_cli.numerics.jit import bind, compile_step, uncompiled
 from privbandits_cli.numerics.streams import stream
@@ -37,7 +37,7 @@ def filled(name, given, words, places):
 @cache
 def words(n=N):
     out = np.empty(n, np.uint64)
-    SOURCES["bits"](stream(1, "bits", trial=0))(out)
+    fill_of("bits", stream(1, "bits", trial=0))(out)
     return out
 
 
@@ -284,9 +284,9 @@ def test_a_shape_that_no_law_has_is_refused(shape, plain):
 def test_words_are_numpys():
     """The bits of a round are those of NumPy's generator, wherever a call ends."""
     raw, out = stream(1, "bits", trial=0).bit_generator.random_raw(1000), np.empty(1000, np.uint64)
-    source = SOURCES["bits"](stream(1, "bits", trial=0))
+    fill = fill_of("bits", stream(1, "bits", trial=0))
     for first in range(0, 1000, 300):
-        source(out[first : first + 300])
+        fill(out[first : first + 300])
     np.testing.assert_array_equal(out, raw)
 
 

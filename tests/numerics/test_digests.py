@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from privbandits_cli.algorithms import exp3
+from privbandits_cli.audit import twins
 from privbandits_cli.games import bandit
-from privbandits_cli.numerics import digests, lanes
+from privbandits_cli.numerics import digests
 from privbandits_cli.numerics.digests import essence, imports, of_function, of_modules
 from privbandits_cli.numerics.jit import compile_step
 from tests.conftest import foe, make, match, playing
@@ -182,4 +183,4 @@ def test_only_what_is_no_code_is_left_out():
 def test_imports_are_found_where_they_stand():
     found = imports(Path(exp3.__file__).read_bytes())
     assert {"privbandits_cli.games.bandit", "privbandits_cli.numerics.jit"} <= set(found)
-    assert "privbandits_cli.numerics.lane_types" in imports(Path(lanes.__file__).read_bytes())  # named in a text
+    assert "privbandits_cli.audit.compiled_copy" in imports(Path(twins.__file__).read_bytes())  # named in a text

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import SFC64, Generator
 
-from privbandits_cli.games.linear_draws import ALONE
-from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.games import drawing, linear_draws
 from privbandits_cli.numerics.jit import bind, record, uncompiled
 from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 
@@ -13,7 +12,7 @@ from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 def draw_normal(normals, uniforms, rooms):
     """Both kinds, in turn."""
     for t in range(len(normals)):
-        fill_normal(rooms[0], normals[t])
+        fill_normal(rooms[0].words, rooms[0], normals[t])
         uniforms[t] = uniform(rooms[0].words)
 
 
@@ -41,12 +40,12 @@ def made_by_numpy(kind, words):
     return u if kind == "uniform" else np.where(words & np.uint64(1), 1.0, -1.0) * np.log(u)
 
 
-def drawn(make, kind):
+def drawn(fill_of, kind):
     """500 numbers in parts, compiled and not."""
     found = []
     for plain in (False, True):
         with uncompiled(plain):
-            fill = make(Generator(SFC64(3)))
+            fill = fill_of(kind, Generator(SFC64(3)))
             cuts = [1, 0, 62, 1, 64, 65, 128, 179]
             parts = [np.empty(n, np.uint64 if kind == "bits" else np.float64) for n in cuts]
             for part in parts:
@@ -56,9 +55,9 @@ def drawn(make, kind):
     return found[0]
 
 
-@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("kind", drawing.ROWS)
 def test_a_source_goes_on_where_it_stopped_compiled_or_not(kind):
-    found, expected = drawn(SOURCES[kind], kind), numpys(kind, Generator(SFC64(3)), 500)
+    found, expected = drawn(drawing.fill_of, kind), numpys(kind, Generator(SFC64(3)), 500)
     np.testing.assert_allclose(found, expected, rtol=1e-15 if kind == "laplace" else 0)
     assert not np.allclose(found, numpys(kind, Generator(SFC64(4)), 500))
 
@@ -77,6 +76,6 @@ def sixteen(rng, n):
 
 @pytest.mark.parametrize("kind", ["uniform", "laplace"])
 def test_the_linear_games_numbers_come_from_sixteen_streams_in_turn(kind):
-    found, words = drawn(ALONE[kind], kind), sixteen(Generator(SFC64(3)), 500)
+    found, words = drawn(linear_draws.fill_of, kind), sixteen(Generator(SFC64(3)), 500)
     np.testing.assert_allclose(found, made_by_numpy(kind, words), rtol=1e-15)
     assert not np.allclose(found, made_by_numpy(kind, sixteen(Generator(SFC64(4)), 500)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.numerics.laplace import standard_laplace
+from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.numerics.streams import stream
 
 
@@ -57,7 +57,7 @@ GOLDEN = [
 def test_laplace_has_its_law_and_a_gaussian_has_not():
     n = 100_000
     x = np.empty(n)
-    standard_laplace(stream(1, "laplace", trial=0))(x)
+    fill_of("laplace", stream(1, "laplace", trial=0))(x)
     assert stats.kstest(x, stats.laplace.cdf).pvalue > 1e-4
     assert stats.kstest(x / 1.05, stats.laplace.cdf).pvalue < 1e-4  # negative control: scale off by 5 %
     assert np.abs(x).sum() == pytest.approx(n, abs=5 * np.sqrt(n))  # Σ|x| ~ Gamma(n, 1)
@@ -70,9 +70,9 @@ def test_laplace_has_its_law_and_a_gaussian_has_not():
 @pytest.mark.parametrize("cuts", [[1, 5, 30], [17], [63, 1, 1], [64, 3], [35, 35]])
 def test_laplace_draws_continue_over_block_ends(cuts):
     whole = np.empty(200)
-    standard_laplace(stream(1, "laplace", trial=0))(whole)
+    fill_of("laplace", stream(1, "laplace", trial=0))(whole)
     parts = np.empty(200)
-    fill = standard_laplace(stream(1, "laplace", trial=0))
+    fill = fill_of("laplace", stream(1, "laplace", trial=0))
     for part in np.split(parts, np.cumsum(cuts)):
         fill(part)
     np.testing.assert_array_equal(parts, whole)

@@ -11,7 +11,7 @@ from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games.bandit import play
-from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import SMALL, some
@@ -170,7 +170,7 @@ def test_each_number_comes_from_the_stream_of_its_kind(monkeypatch):
         return stream(match.seed, kind, *names, trial=5)
 
     laplace = np.empty(300)
-    SOURCES["laplace"](own("laplace"))(laplace)
+    fill_of("laplace", own("laplace"))(laplace)
     np.testing.assert_allclose(state.sums[:3], own("uniform").random((300, 3)).sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(state.sums[3], laplace.sum(), rtol=1e-12)
     np.testing.assert_allclose(state.sums[4:], own("normal").standard_normal((300, 2)).sum(axis=0), rtol=1e-12)

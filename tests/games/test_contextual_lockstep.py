@@ -1,30 +1,22 @@
-"""Vectors of trials equal single trials bit for bit: steps, arms, random numbers, on every processor."""
+"""Trials of `contextual` in lockstep equal single trials bit for bit: arms, numbers, on every processor."""
 
 import platform
 
 import numpy as np
 import pytest
-from numba.core.errors import TypingError
 from numpy.random import SFC64, Generator
 
 from privbandits_cli.adversaries import sphere_arms
 from privbandits_cli.algorithms import dp_linucb
 from privbandits_cli.games import contextual, guards
 from privbandits_cli.games.contextual import Contexts, Setting
+from privbandits_cli.games.dealt import largest
+from privbandits_cli.games.drawing import WIDTH, filled
 from privbandits_cli.games.ellipsoid import invert
 from privbandits_cli.games.steps import blocks
-from privbandits_cli.numerics.jit import bind, compile_step, record
-from privbandits_cli.numerics.sfc64 import layers
+from privbandits_cli.numerics.jit import record
+from privbandits_cli.numerics.sfc64 import standard_gamma, words_of
 from privbandits_cli.numerics.streams import stream
-from privbandits_cli.numerics.vector_fills import words_of_trials
-from privbandits_cli.numerics.vectors import (
-    WIDTH,
-    everywhere,
-    generators,
-    vectors_of,
-    where,
-    widely,
-)
 from tests.conftest import foe, make, some
 from tests.games.test_contextual import ARMS, FOES, LEARNERS, PRIVATE, WITHOUT_PRIVACY, foe_is_bounded, inverting, match
 from tests.games.test_lockstep import on_every_processor
@@ -182,150 +174,35 @@ def test_arms_of_several_trials_are_those_of_each(rival, d):
     for trial in range(WIDTH):
         pairs = adversary.arms(setting, stream(7, "contexts", trial=trial), blocks(n, 40))
         arms, means = map(np.concatenate, zip(*((x.copy(), mean.copy()) for x, mean in pairs), strict=True))
-        np.testing.assert_array_equal(together["arms"][..., trial], arms)
-        np.testing.assert_array_equal(together["means"][..., trial], means)
-        np.testing.assert_array_equal(together["best"][:, trial], means.max(axis=1))
+        np.testing.assert_array_equal(together[:, :d, :, trial], arms)
+        np.testing.assert_array_equal(together[:, d, :, trial], means)
+        np.testing.assert_array_equal(largest(together[:, d])[:, trial], means.max(axis=1))
 
 
 # ------------------------------------------------------------------------------------------ random numbers
 
 
-def draw_normal(words, layers, out):
-    """Normal numbers of each trial."""
-    rng, room = generators(vectors_of(words, 0), layers[0]), vectors_of(out, 0)
-    for i in range(len(room.x)):
-        room.x[i] = rng.standard_normal()
-
-
-def draw_gamma(words, layers, out):
-    """Gamma numbers of each trial, whose shapes are in `room.x`."""
-    rng, room = generators(vectors_of(words, 0), layers[0]), vectors_of(out, 0)
-    for i in range(len(room.x)):
-        room.x[i] = rng.standard_gamma(room.x[i])
-
-
-def numbers(loop, start):
-    """The numbers of WIDTH streams, `[n, WIDTH]`."""
-    out = widely(record(x=start))
-    words = words_of_trials([Generator(SFC64(seed)) for seed in range(WIDTH)])
-    bind(loop)(words, record(**layers()), out)
-    return out["x"][0]
-
-
-def test_normal_numbers_are_numpys_bit_for_bit():
-    """Among them numbers beyond the ziggurat's end, at 3.654, which are drawn in another way."""
-    found = numbers(draw_normal, np.zeros(20000))
-    assert (abs(found) > 3.66).sum() > 20
-    for seed in range(WIDTH):
-        np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).standard_normal(20000))
+def gamma_row(state, layers, out):
+    """A gamma number of the trial's shape."""
+    out[0] = standard_gamma(state.words, layers, state.shape)
 
 
 @pytest.mark.parametrize("shape", [1.0 + 2.0**-40, 1.2, 2.5, 17.0, 2000.5])
 def test_gamma_numbers_are_numpys_bit_for_bit(shape):
     """Small shapes reject many normal numbers, some of them before the uniform number is drawn."""
-    found = numbers(draw_gamma, np.full(20000, shape))
+    found = np.empty((20000, WIDTH))
+    filled(gamma_row, [record(shape=shape, **words_of(Generator(SFC64(seed)))) for seed in range(WIDTH)])(found)
     for seed in range(WIDTH):
         np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).standard_gamma(shape, 20000))
 
 
-# --------------------------------------------------------------------------------------------- the vectors
-
-
-def arithmetic(records):
-    """Every operation on floating-point vectors that steps use."""
-    state = vectors_of(records, 0)
-    x, y = state.x, state.y
-    sums = x + y - 2.0 * x * y / (1.0 + y)
-    sums += np.sqrt(where(x > 0.0, x, 0.0)) * np.log(np.divide(1.0, y))
-    low = (x >= -1.0) & (x <= 1.0) | (y < 0.1)
-    state.out[0], state.out[1] = where(low, sums, -sums), where(np.isnan(np.sqrt(x)), 1.0, 0.0)
-    state.whole = 3 if everywhere(y > 0.0) else 4
-    state.other = 3 if everywhere(x > 0.0) else 4
-    for i in range(state.table.shape[1]):
-        state.table[1, i] = state.table[0][i] + float(i)
-
-
-def test_operations_are_those_of_numbers():
-    rng = np.random.default_rng(5)
-    x, y = rng.normal(size=WIDTH) * 2, rng.random(WIDTH)
-    table = rng.normal(size=(2, 3))
-    states = widely(record(whole=0, x=0.0, y=0.0, out=np.zeros(2), other=0, table=table))
-    states["x"][0], states["y"][0] = x, y
-    bind(arithmetic)(states)
-    with np.errstate(invalid="ignore"):
-        sums = x + y - 2.0 * x * y / (1.0 + y)
-        sums += np.sqrt(np.where(x > 0, x, 0.0)) * np.log(1.0 / y)
-    low = (x >= -1) & (x <= 1) | (y < 0.1)
-    np.testing.assert_allclose(states["out"][0, 0], np.where(low, sums, -sums), rtol=1e-15)
-    np.testing.assert_array_equal(states["out"][0, 1], x < 0)
-    assert (states["whole"], states["other"]) == (3, 4) and (x < 0).any()
-    np.testing.assert_array_equal(states["table"][0, 1], np.repeat((table[0] + np.arange(3))[:, None], WIDTH, axis=1))
-
-
-def branch(x):
-    """A negative control: a branch on a number that differs between trials."""
-    if x > 0.0:
-        return 1.0
-    return x
-
-
-def ternary(x):
-    return 1.0 if x > 0.0 else x
-
-
-def both(x):
-    return where(x > 0.0 and x < 1.0, x, 0.0)
-
-
-def larger(x):
-    return max(x, 0.0)
-
-
-def repeated(x):
-    while x > 1.0:
-        x = x - 1.0
-    return x
-
-
-rule = larger  # bound to a step
-
-
-def apply_rule(records):
-    """Set x to the rule of x."""
-    state = vectors_of(records, 0)
-    state.x = rule(state.x)
-
-
-@pytest.mark.parametrize("wrong", [branch, ternary, both, larger, repeated])
-def test_a_step_that_branches_on_a_number_does_not_compile(wrong):
-    with pytest.raises((TypingError, NotImplementedError), match="Vector"):
-        bind(apply_rule, rule=compile_step(wrong))(widely(record(x=0.0)))
-
-
-def shared_arrays(records):
-    """Whole numbers in arrays of any length are the same for all trials; rows and parts of vectors."""
-    state = vectors_of(records, 0)
-    for i in range(state.whole.shape[0]):
-        state.whole[i, WIDTH - 1] = 7
-        state.x[i] = float(state.few[WIDTH - 1])
-    part = state.y[1:4]
-    part[0] = part[2] + float(len(part))
-
-
-def test_whole_numbers_are_shared_in_arrays_of_any_length():
-    """Also where an axis is as long as a vector."""
-    few, whole = np.arange(WIDTH), np.zeros((3, WIDTH), np.int64)
-    states = widely(record(x=np.zeros(3), few=few, whole=whole, y=np.arange(5.0)))
-    bind(shared_arrays)(states)
-    assert (states["whole"][0, :, -1] == 7).all() and not states["whole"][0, :, :-1].any()
-    assert (states["x"] == WIDTH - 1).all()
-    np.testing.assert_array_equal(states["y"][0, :, 0], [0, 6, 2, 3, 4])
+# ----------------------------------------------------------------------------------------- errors, processors
 
 
 def too_long(self, setting, rngs, rounds):
     """Arms twice as long as the adversary says."""
     for part in honest(self, setting, rngs, rounds):
-        part["arms"] *= 2
+        part[:, :-1] *= 2
         yield part
 
 
@@ -342,7 +219,7 @@ def test_an_arm_that_is_too_long_is_reported(monkeypatch):
 PROGRAM = """
 import json
 from privbandits_cli.games.contextual import play
-from tests.games.test_vectors import lineup
+from tests.games.test_contextual_lockstep import lineup
 print(json.dumps(play(lineup(), range(9)).tolist()))
 """
 
