@@ -114,12 +114,13 @@ def filled(
 
 def _one_by_one(alone: Callable[..., None], states: Sequence[Records], shape: tuple[int, ...], out: Any) -> None:
     """Fill a table for one trial after the other."""
-    table = record(**layers())
-    rows = np.empty((out.size // (len(states) * math.prod(shape)), *shape), out.dtype)
+    assert out.flags.c_contiguous, "a copy of the table would be filled"
+    columns, table = out.reshape(-1, len(states)), record(**layers())
+    rows = np.empty((len(columns) // math.prod(shape), *shape), out.dtype)
     for trial, state in enumerate(states):
         with np.errstate(over="ignore"):  # words wrap around by design
             alone(state, table, rows)
-        out[..., trial] = rows.reshape(out.shape[:-1])
+        columns[:, trial] = rows.ravel()
 
 
 def play_together(words: Words, out: NDArray[Any]) -> bool:

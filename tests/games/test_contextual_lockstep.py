@@ -183,15 +183,15 @@ def test_arms_of_several_trials_are_those_of_each(rival, d):
 
 
 def gamma_row(state, layers, out):
-    """A gamma number of the trial's shape."""
-    out[0] = standard_gamma(state.words, layers, state.shape)
+    """A gamma number of shape α."""
+    out[0] = standard_gamma(state.words, layers, state.alpha)
 
 
 @pytest.mark.parametrize("shape", [1.0 + 2.0**-40, 1.2, 2.5, 17.0, 2000.5])
 def test_gamma_numbers_are_numpys_bit_for_bit(shape):
     """Small shapes reject many normal numbers, some of them before the uniform number is drawn."""
     found = np.empty((20000, WIDTH))
-    filled(gamma_row, [record(shape=shape, **words_of(Generator(SFC64(seed)))) for seed in range(WIDTH)])(found)
+    filled(gamma_row, [record(alpha=shape, **words_of(Generator(SFC64(seed)))) for seed in range(WIDTH)])(found)
     for seed in range(WIDTH):
         np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).standard_gamma(shape, 20000))
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privbandits_cli.adversaries import sphere_arms, switching_costs
+from privbandits_cli.adversaries import switching_costs
 from privbandits_cli.cli import app
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
 from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
-from privbandits_cli.games import contextual, guards, linear
+from privbandits_cli.games import contextual, dealt, guards, linear
 from privbandits_cli.games.guards import NotANumber, PluginError
 from privbandits_cli.numerics.jit import is_users, uncompiled
 from privbandits_cli.plugins.loader import GAMES
@@ -408,7 +408,7 @@ def test_what_promises_nothing_is_not_tuned(bounds):
     assert bounds or "nothing is proved about the privacy of weights: define `guarantee`" in result.stderr
 
 
-@pytest.mark.parametrize("kernel", [sphere_arms.filler, switching_costs.compiled_walk])
+@pytest.mark.parametrize("kernel", [dealt.finder, switching_costs.compiled_walk])
 def test_a_kernel_of_a_plain_rehearsal_is_not_the_games(kernel):
     with uncompiled():
         plain = kernel()
