@@ -115,12 +115,13 @@ def filled(
 def _one_by_one(alone: Callable[..., None], states: Sequence[Records], shape: tuple[int, ...], out: Any) -> None:
     """Fill a table for one trial after the other."""
     assert out.flags.c_contiguous, "a copy of the table would be filled"
-    columns, table = out.reshape(-1, len(states)), record(**layers())
-    rows = np.empty((len(columns) // math.prod(shape), *shape), out.dtype)
+    columns, table, one = out.reshape(-1, len(states)), record(**layers()), len(states) == 1
+    rows = out.reshape(-1, *shape) if one else np.empty((len(columns) // math.prod(shape), *shape), out.dtype)
     for trial, state in enumerate(states):
         with np.errstate(over="ignore"):  # words wrap around by design
             alone(state, table, rows)
-        columns[:, trial] = rows.ravel()
+        if not one:
+            columns[:, trial] = rows.ravel()
 
 
 def play_together(words: Words, out: NDArray[Any]) -> bool:
