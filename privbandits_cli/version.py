@@ -10,11 +10,11 @@ TRIED = (0, 62), (0, 68)  # the first and the last version of numba
 def untried() -> str:
     """What to say of a version of numba that was not tried."""
     first, last = ("{}.{}".format(*one) for one in TRIED)
-    return f"numba {version('numba')} was not tried ({first} to {last} were): kernels are compiled in the slower way"
+    return f"numba {version('numba')} was not tried ({first} to {last} were): trials play in the slower way"
 
 
 @cache
 def numba_was_tried() -> bool:
-    """Whether kernels are compiled by way of numba's insides, which may differ in a version that was not tried."""
+    """Whether kernels use numba's insides, which may differ in a version that was not tried."""
     major, minor = version("numba").split(".")[:2]
     return TRIED[0] <= (int(major), int(minor)) <= TRIED[1]

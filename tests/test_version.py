@@ -19,7 +19,7 @@ version.TRIED = {tried}
 from privbandits_cli.games.bandit import play
 from tests.conftest import foe, make, match
 print(json.dumps(play(match(foe("stochastic"), [make("dp_exp3_lap")], 300), range(3)).tolist()))
-print("privbandits_cli.numerics.parts" in sys.modules)
+print("privbandits_cli.spmd.program" in sys.modules)
 """
 
 
@@ -53,4 +53,4 @@ def test_the_command_names_an_untried_numba(monkeypatch):
     finally:
         monkeypatch.undo()
         version.numba_was_tried.cache_clear()
-    assert "was not tried (0.1 to 0.2 were): kernels are compiled in the slower way" in told
+    assert "was not tried (0.1 to 0.2 were): trials play in the slower way" in told

@@ -7,7 +7,9 @@ keeps its code on disk under the digest of all that is in it (`numerics.digests`
 
 import functools
 import inspect
+import os
 import types
+import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +26,8 @@ from privbandits_cli.version import numba_was_tried
 
 Record = Any  # one element of a structured array, or numba's view of it
 Records = NDArray[Any]
+
+PROCESS = uuid.uuid4().hex
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -99,7 +103,7 @@ def interpreted() -> bool:
     """Whether loops run as plain Python, here or because numba is switched off."""
     if plain():
         return True
-    from numba.core import config
+    from numba import config
 
     return bool(vars(config)["DISABLE_JIT"])
 
@@ -181,7 +185,7 @@ def quickly() -> Iterator[None]:
 
     The third level copies a long loop for each branch whose condition does not change in it.
     """
-    from numba.core import config
+    from numba import config
 
     settings = vars(config)
     before = settings["OPT"]
@@ -192,24 +196,58 @@ def quickly() -> Iterator[None]:
         settings["OPT"] = before
 
 
+class Part:
+    """A step that loops call: its code is part of theirs. If Python calls it, it is compiled on its own, and kept."""
+
+    def __init__(self, function: types.FunctionType, **options: Any) -> None:
+        self.py_func, self.options = function, options
+        self.inner = _njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """By which numba knows it in a loop."""
+        return self.inner._numba_type_
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.alone(*arguments, **named)
+
+    @functools.cached_property
+    def alone(self) -> Callable[..., Any]:
+        """The function on its own."""
+        made: Callable[..., Any] = _whole(self.py_func, **self.options)
+        return made
+
+
 def _part(function: Callable[..., Any], names: dict[str, Any], inlined: bool) -> Callable[..., Any]:
     if interpreted():
         return _rebound(function, names)
     users, copy = is_users(function.__module__), _rebound(function, names)
-    vars(copy)["digest"] = digest = of_function(copy, inlined, places=users)
-    options = {"nogil": True, "forceinline": inlined, "boundscheck": users}  # a user's index out of bounds must raise
-    if not numba_was_tried():
-        return _njit(copy, **options)
-    from privbandits_cli.numerics.parts import Part
-
-    return Part(copy, _kernels(copy, digest), **options)
+    vars(copy)["digest"] = of_function(copy, inlined, places=users)
+    return Part(copy, forceinline=inlined, boundscheck=users)  # a user's index out of bounds must raise
 
 
-def _njit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Compile a function by numba alone, with numba's own cache. It takes longer, and gives the same numbers."""
+def _njit(function: types.FunctionType, **options: Any) -> Any:
+    """Compile a function, under a name that no other process gives to one of its own.
+
+    Each process numbers functions and records anew. Of two functions of one name, loops would call the one that was
+    loaded first. numba's own cache needs a name that stays.
+    """
     from numba import njit
 
-    made: Callable[..., Any] = njit(**options)(function)
+    own = f"{PROCESS}_{os.getpid()}" if numba_was_tried() else vars(function)["digest"][:16]
+    function.__qualname__ = f"{function.__name__}__{own}"
+    return njit(nogil=True, **options)(function)
+
+
+def _whole(function: types.FunctionType, **options: Any) -> Any:
+    """Compile a function that Python calls, or load it if it was compiled before."""
+    kernels = _kernels(function, vars(function)["digest"])
+    if kernels is None:
+        warnings.warn("compiled kernels cannot be kept: set NUMBA_CACHE_DIR to a folder", KernelWarning, stacklevel=3)
+    tried = numba_was_tried()
+    made = _njit(function, no_cfunc_wrapper=True, cache=kernels is not None and not tried, **options)
+    if kernels is not None and tried:
+        made._cache = kernels
     return made
 
 
@@ -251,16 +289,9 @@ def bind(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     function = _rebound(template, names)
     if interpreted():
         return function
-    vars(function)["digest"] = digest = of_function(function, "whole", places=is_users(template.__module__))
-    kernels = _kernels(function, digest)
-    if kernels is None:
-        warnings.warn("compiled kernels cannot be kept: set NUMBA_CACHE_DIR to a folder", KernelWarning, stacklevel=2)
-    if not numba_was_tried():
-        function.__qualname__ = f"{function.__name__}__{digest[:16]}"
-        return _njit(function, nogil=True, cache=kernels is not None)
-    from privbandits_cli.numerics.parts import whole
-
-    return whole(function, kernels, nogil=True)
+    vars(function)["digest"] = of_function(function, "whole", places=is_users(template.__module__))
+    made: Callable[..., Any] = _whole(function)
+    return made
 
 
 def is_kept(kernel: Callable[..., Any]) -> bool:

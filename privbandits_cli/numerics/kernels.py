@@ -31,7 +31,7 @@ class KernelWarning(UserWarning):
 
 def folder() -> Path | None:
     """The folder of the kernels: in NUMBA_CACHE_DIR, beside the sources, or in the user's cache; None without any."""
-    from numba.core import config
+    from numba import config
 
     own, users = ROOT / "__pycache__", os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return _first_writable(str(vars(config)["CACHE_DIR"] or ""), str(own), str(users))
@@ -100,7 +100,7 @@ class Kernels:
         return any(self.place.glob(f"{self.name}-*{SUFFIX}"))
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        from numba.core import config
+        from numba import config
 
         processor = codegen.magic_tuple(), vars(config)["OPT"]
         return self.place / f"{self.name}-{sha(str(signature), repr(processor), _versions())[:16]}{SUFFIX}"

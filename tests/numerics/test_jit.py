@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import numba
 import numpy as np
 import pytest
 
+from privbandits_cli.numerics import jit
 from privbandits_cli.numerics.jit import bind, borrow, borrower, compile_once, compile_step, record, unbound
 from tests.conftest import ROOT, some
 
@@ -174,11 +176,11 @@ def test_python_may_call_a_part(monkeypatch, tmp_path):
     assert again(3.0) == 1.5 and again.alone.stats.cache_hits and not again.alone.stats.cache_misses
 
 
-def test_names_of_parts_stay_in_their_loop(monkeypatch, tmp_path):
-    """A loop from another process may have parts of the same names, which its own process has numbered."""
+def test_no_other_process_has_functions_of_these_names(monkeypatch, tmp_path):
+    """A loop from another process may have numbered its functions and records in the same way."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # a loop from disk has lost these names
     loop = bind(halves, half=compile_once(noisy_half))
     loop(np.ones(2))
     (compiled,) = loop.overloads.values()
-    parts = [function for function in compiled.library.get_defined_functions() if "noisy_half" in function.name]
-    assert parts and {part.linkage.name for part in parts} == {"private"}
+    own = [one.name for one in compiled.library.get_defined_functions() if re.search("noisy_half|halves", one.name)]
+    assert len(own) > 1 and all(jit.PROCESS in name for name in own)
