@@ -13,11 +13,11 @@ from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.experiment.variants import variants
-from privbandits_cli.games.bandit import alone_because
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
+from privbandits_cli.games.steps import alone_because
 from privbandits_cli.plugins.registry import Kind, Registry
 
 # The adversaries for which regret bounds are shown: rounds of memory, and the name.
@@ -126,7 +126,7 @@ def facts(
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
         out["unbounded"] = ready.unbounded(setting)
-        if ready.game == "bandit" and fit:
+        if fit:
             out["alone"] = alone_because(ready, setting)
         out["largest regret"] = horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None

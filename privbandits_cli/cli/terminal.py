@@ -220,10 +220,10 @@ def remark_lines(plan: "Plan") -> Iterator[str]:
 
 def alone_lines(plan: "Plan") -> Iterator[str]:
     """The users' algorithms whose trials play one after the other, and why."""
-    from privbandits_cli.games.bandit import alone_because
+    from privbandits_cli.games.steps import alone_because
     from privbandits_cli.plugins import loader
 
-    own = [curve for curve in plan.curves if curve.algorithm.game == "bandit" and loader.modules(curve.algorithm)]
+    own = [curve for curve in plan.curves if loader.modules(curve.algorithm)]
     found = {plan.legends[curve.key]: alone_because(curve.algorithm, curve.setting) for curve in own}
     yield from (f"note: {legend}: its trials play {played(alone)}" for legend, alone in found.items() if alone)
 

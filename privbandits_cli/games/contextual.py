@@ -234,13 +234,15 @@ def in_lockstep(match: Match, algorithm: players.Algorithm) -> bool:
     adversary, setting = match.adversary, match.setting
     assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
     ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
-    own = guards.is_own(adversary) or guards.guarded(composition(algorithm))
+    own = guards.is_own(adversary)  # its trials may share what they draw from
     few = setting.known().dimension <= ellipsoid.FEW  # with more, states are large, and LinUCB rounds its scores first
     return ahead and few and not own and not interpreted() and _loop(algorithm, setting).play is not None
 
 
 def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
     """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
+    if setting.known().dimension > ellipsoid.FEW:
+        return f"there are more than {ellipsoid.FEW} coordinates"
     return _loop(algorithm, setting).reason
 
 
@@ -323,23 +325,28 @@ class _Seats:
         for i, trial in enumerate(trials):
             self.seats["player"]["words"][i] = words_of(stream(seed, "noise", *who, trial=trial))["words"]
 
-    def play(self, dealt: Floats, best: Floats, numbers: Floats, marks: NDArray[np.int64]) -> Floats:
+    def play(self, dealt: Floats, best: Floats, numbers: Floats, rounds: range, marks: NDArray[np.int64]) -> Floats:
         """Their regrets after the marks, `[WIDTH, marks]`."""
         regrets, words = np.empty((WIDTH, len(marks))), lockstep.spread(self.seats, self.loop.layout, WIDTH)
         assert self.loop.play is not None
         if self.loop.play(words, marks, regrets, dealt, best, numbers):
             lockstep.collect(words, self.seats, self.loop.layout)
+            for state in self.seats["state"]:
+                guards.check_numbers(state, self.modules, rounds)
         else:
-            self._play_alone(tables_of(dealt, best), numbers, marks, regrets)
+            self._play_alone(tables_of(dealt, best), numbers, rounds, marks, regrets)
         _check_norms(self.seats["player"])
         return regrets
 
-    def _play_alone(self, tables: Sequence[Table], numbers: Floats, marks: NDArray[np.int64], regrets: Floats) -> None:
-        """Play the block one trial after the other, because one of them does what vectors cannot."""
+    def _play_alone(
+        self, tables: Sequence[Table], numbers: Floats, rounds: range, marks: NDArray[np.int64], regrets: Floats
+    ) -> None:
+        """Play the block one trial after the other, because one of them has an error, or a gamma number of shape 1."""
         layout = self.seats.dtype["state"]
         kernel = loop(self.modules, f"{layout.descr} alone", "", False)
         for i, table in enumerate(tables):
-            state, player = self.seats["state"][i : i + 1].copy(), self.seats["player"][i]
+            state = self.seats["state"][i : i + 1].copy().view((np.record, layout))
+            player, shown = self.seats["player"][i], table._replace(arms=guards.shown(table.arms, self.modules))
             one = record(n_arms=table.means.shape[1], **{name: player[name] for name in PLAYER})
             rng = Generator(SFC64())
             words = rng.bit_generator.state
@@ -347,7 +354,8 @@ class _Seats:
             rng.bit_generator.state = words
             own = np.ascontiguousarray(numbers[:, i])
             with np.errstate(over="ignore"):  # words wrap around by design
-                kernel(table, own, marks, regrets[i], one, state.view((np.record, layout)), rng)
+                game = shown, own, marks, regrets[i], one, state, rng
+                guards.play_block(kernel, game, self.modules, rounds, state)
             self.seats["state"][i] = state[0]
             for name in PLAYER:
                 self.seats["player"][name][i] = one[name][0]
@@ -433,7 +441,7 @@ def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
         own = np.ascontiguousarray(numbers[:n].T)
         for j, seat in enumerate(seats):
             if isinstance(seat, _Seats):
-                regrets[j, :, inside] = seat.play(shown, best, numbers[:n], marks)[: len(trials), :-1]
+                regrets[j, :, inside] = seat.play(shown, best, numbers[:n], rounds, marks)[: len(trials), :-1]
             else:
                 for i, alone in enumerate(seat):
                     regrets[j, i, inside] = alone.play(tables[i], own[i], rounds, marks)[:-1]

@@ -129,15 +129,19 @@ def play_block(
     """Play a block; with a user's file, PluginError for an arm that does not exist or a NaN in the state."""
     if not guarded(modules):
         return kernel(*table)
-    own = _own(modules)
     try:
         kernel(*table)
     except WrongArm as error:
         arm, n_arms, t = error.args
         message = f"choose returned arm {arm} in round {rounds[t]}; the arms are 0 to {n_arms - 1}"
-        raise PluginError(message, own.choose) from None
-    for name in missing_numbers(states):
-        raise NotANumber(f"{name} is not a number (NaN) by round {rounds[-1]}", own.update)
+        raise PluginError(message, _own(modules).choose) from None
+    check_numbers(states, modules, rounds)
+
+
+def check_numbers(states: Records, modules: tuple[str, ...], rounds: range) -> None:
+    """Raise PluginError for a NaN in the state of a user's file."""
+    for name in missing_numbers(states) if guarded(modules) else ():
+        raise NotANumber(f"{name} is not a number (NaN) by round {rounds[-1]}", _own(modules).update)
 
 
 def _own(modules: tuple[str, ...]) -> Any:

@@ -202,7 +202,7 @@ def together(match: Match) -> int:
 
 def in_lockstep(match: Match, algorithm: players.Algorithm) -> bool:
     """Whether an algorithm can play WIDTH trials of this match at once, with at most STATES bytes of states."""
-    if interpreted() or guards.is_own(match.adversary) or guards.guarded(composition(algorithm)):
+    if interpreted() or guards.is_own(match.adversary):  # whose trials may share what they draw from
         return False
     return _bytes(algorithm, match.setting) <= STATES and _loop(algorithm, match.setting).play is not None
 
@@ -224,8 +224,8 @@ def _first_record(algorithm: players.Algorithm, setting: Setting) -> Records:
 
 
 def _bytes(algorithm: players.Algorithm, setting: Setting) -> int:
-    """The bytes of the states of an algorithm in WIDTH trials; 0 for a user's file, which is not asked twice."""
-    return 0 if guards.guarded(composition(algorithm)) else WIDTH * algorithm.state(setting).nbytes
+    """The bytes of the states of an algorithm in WIDTH trials."""
+    return WIDTH * guards.first_state(algorithm, setting).nbytes
 
 
 class _Seat:
@@ -260,41 +260,54 @@ class _Seats:
 
     def __init__(self, match: Match, algorithm: players.Algorithm, trials: Sequence[int]) -> None:
         assert isinstance(algorithm, Algorithm)
-        self.algorithm, self.setting = algorithm, match.setting
-        self.seats, self.loop = (
-            np.repeat(_first_record(algorithm, match.setting), WIDTH),
-            _loop(algorithm, match.setting),
-        )
+        self.algorithm, self.setting, self.modules = algorithm, match.setting, composition(algorithm)
+        self.seats = np.repeat(_first_record(algorithm, match.setting), WIDTH)
+        self.loop = _loop(algorithm, match.setting)
         names = algorithm.identity(), match.adversary.identity()
         streams = {kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials] for kind in Draws._fields}
         self.fills = {kind: fill_of(kind, *rngs) for kind, rngs in streams.items()}
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Their total losses after the marks, `[WIDTH, marks]`; losses: `[round, N, WIDTH]`."""
-        suffered = np.empty((WIDTH, len(marks)))
-        asked = self.algorithm.draws(self.setting, np.arange(rounds.start, rounds.stop))
-        numbers, ends = drawn(self.fills, asked, len(rounds), lanes=(WIDTH,))
-        words, none = lockstep.spread(self.seats, self.loop.layout, WIDTH), np.empty((0, 0, WIDTH))
+        suffered, own = np.empty((WIDTH, len(marks))), guards.guarded(self.modules)
+        asked = guards.asked(self.algorithm, "draws", self.setting, np.arange(rounds.start, rounds.stop))
+        numbers, ends = drawn(self.fills, asked, len(rounds), unasked=own, lanes=(WIDTH,))
+        words, points = (
+            lockstep.spread(self.seats, self.loop.layout, WIDTH),
+            np.empty((len(rounds) * own, losses.shape[1], WIDTH)),
+        )
         assert self.loop.play is not None
-        if self.loop.play(words, marks, suffered, losses, numbers, ends, none):
+        if self.loop.play(words, marks, suffered, losses, numbers, ends, points):
             lockstep.collect(words, self.seats, self.loop.layout)
+            for i in range(WIDTH * own):
+                guards.check_numbers(self.seats["state"][i], self.modules, rounds)
+                guards.check_points(points[:, :, i], self.setting.decisions(), rounds, self.modules)
         else:
-            self._play_alone(suffered, losses, marks, numbers, ends)
+            self._play_alone(suffered, losses, rounds, marks, numbers, ends, points)
         return suffered
 
     def _play_alone(
-        self, suffered: Floats, losses: Floats, marks: Ints, numbers: Draws, ends: tuple[Ints, ...]
+        self,
+        suffered: Floats,
+        losses: Floats,
+        rounds: range,
+        marks: Ints,
+        numbers: Draws,
+        ends: tuple[Ints, ...],
+        room: Floats,
     ) -> None:
         """Play the block one trial after the other, because one of them has an error, which this raises."""
-        modules, state = composition(self.algorithm), self.seats.dtype["state"]
-        kernel = loop(modules, str(state.descr), self.algorithm.feedback)
+        state = self.seats.dtype["state"]
+        kernel = loop(self.modules, str(state.descr), self.algorithm.feedback)
         for i in range(WIDTH):
             seat = self.seats[i : i + 1]
-            player, states = seat["player"].copy(), seat["state"].copy()
+            player, states = seat["player"].copy(), seat["state"].copy().view((np.record, state))
             x, own = player["x"][0].copy(), Draws(*(np.ascontiguousarray(table[:, i]) for table in numbers))
-            shown = np.ascontiguousarray(losses[:, :, i])
-            one = record(loss=player["loss"][0])
-            kernel(shown, marks, suffered[i], one, states.view((np.record, state)), x, own, ends, np.empty((0, len(x))))
+            shown = guards.shown(np.ascontiguousarray(losses[:, :, i]), self.modules)
+            one, points = record(loss=player["loss"][0]), np.ascontiguousarray(room[:, :, i])
+            table = shown, marks, suffered[i], one, states, x, own, ends, points
+            guards.play_block(kernel, table, self.modules, rounds, states)
+            guards.check_points(points, self.setting.decisions(), rounds, self.modules)
             seat["state"], seat["player"]["x"], seat["player"]["loss"] = states, x, one["loss"]
 
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from privbandits_cli.games import guards
-from privbandits_cli.games.players import Algorithm
+from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.numerics.jit import borrower, compile_step, kept
 
 STEPS = ("choose", "update", "probabilities", "released")
@@ -60,3 +60,9 @@ def blocks(rounds: int, size: int) -> Iterator[range]:
     """The rounds 1..rounds in ranges of `size`."""
     for first in range(1, rounds + 1, size):
         yield range(first, min(first + size, rounds + 1))
+
+
+def alone_because(algorithm: Algorithm, setting: Setting) -> str:
+    """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
+    found: str = import_module(f"privbandits_cli.games.{algorithm.game}").alone_because(algorithm, setting)
+    return found

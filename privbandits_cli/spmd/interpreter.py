@@ -196,6 +196,11 @@ class Interpreter(Memory):
         start = {"f": 0.0, "u": np.uint64(0)}.get(entries[0].kind, 0) if entries else 0.0
         return functools.reduce(lambda found, own: self.binary(ast.Add, found, own), entries, Known(start))
 
+    def extreme(self, sign: type[ast.cmpop], array: Any) -> Any:
+        """The least entry (sign `LtE`) or the largest; NaN if one is."""
+        entries = [self.entry(array, Known(i)) for i in range(array.length)]
+        return functools.reduce(lambda found, own: self.extremum(sign, found, own), entries)
+
     def first_best(self, sign: type[ast.cmpop], array: Any) -> Any:
         """The place of the first best entry, or of the first NaN."""
         best, place = self.entry(array, Known(0)), Known(0)
@@ -288,13 +293,21 @@ class Interpreter(Memory):
             self.set(node.target, self.read(node.value))
 
     def _of_AugAssign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Name):
-            self.assign(node.target.id, self.binary(type(node.op), self.name(node.target.id), self.read(node.value)))
+        named = self.name(node.target.id) if isinstance(node.target, ast.Name) else None
+        if isinstance(node.target, ast.Name) and not isinstance(named, Array):
+            if isinstance(named, Lazy):
+                unsupported("an operation in place on an array that an expression made: write `x = x + ...`")
+            self.assign(node.target.id, self.binary(type(node.op), named, self.read(node.value)))
             return
-        place = self.place(node.target)
+        place = named if isinstance(named, Array) else self.place(node.target)
+        value = self.read(node.value)
+        found = self.binary(type(node.op), self.loaded(place), value)
         if place.axes:
-            unsupported("an operation on a whole array in place: write `x[:] = x + ...`")
-        self.store(place, self.binary(type(node.op), self.load(place), self.read(node.value)))
+            if isinstance(value, Array) and value.field == place.field and value.indices != place.indices:
+                unsupported("an operation of an array in place with another part of it")  # numba reads what it wrote
+            if place.kind != "f" and any(self.number(one).kind != place.kind for one in found.entries):
+                unsupported("an operation in place whose result has another kind than the array")
+        self.fill(place, found)
 
     def place(self, node: ast.expr) -> Array:
         """The place in memory of a target."""
@@ -662,6 +675,8 @@ class Interpreter(Memory):
 
 METHODS: Mapping[str, Callable[[Interpreter, Any], Any]] = {
     "sum": Interpreter.total,
+    "min": lambda emitter, array: emitter.extreme(ast.LtE, array),
+    "max": lambda emitter, array: emitter.extreme(ast.GtE, array),
     "argmin": lambda emitter, array: emitter.first_best(ast.Lt, array),
     "argmax": lambda emitter, array: emitter.first_best(ast.Gt, array),
 }
@@ -675,7 +690,10 @@ NATIVE: Mapping[Any, Callable[..., Any]] = {
     math.isnan: Interpreter.missing,
     np.argmin: METHODS["argmin"],
     np.argmax: METHODS["argmax"],
+    sum: Interpreter.total,
     np.sum: Interpreter.total,
+    np.min: METHODS["min"],
+    np.max: METHODS["max"],
     np.divide: lambda emitter, one, other: emitter.quotient(one, other),
     reals.bits_of: lambda emitter, x: emitter.reinterpreted(emitter.cast(x, "f"), "i"),
     reals.number_of: lambda emitter, bits: emitter.reinterpreted(bits, "f"),

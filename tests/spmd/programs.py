@@ -36,14 +36,15 @@ LONGER = {
         math.exp(-abs({F})); math.log(1.0 + abs({F})); first({F}, {I}); second(state, {I}, {F}, rng); ({A}.sum() + 0.0)
         (np.sum({A}) + 0.0); ({F} % (abs({C}) + 0.5)); ({F} // 1.5); {A}[{X}]; (0.5 * ({B})); np.divide({F}, {F})
         float({U} >> np.uint64(11)); ({I} + {F}); ({I} / 4.0); ({F} if {B} else {I}); np.ceil({F}); pair({F}, {F})[1]
-        max({I}, {F}); first(u=float({I}), n={I}); math.log1p(abs({F}))""",
+        max({I}, {F}); first(u=float({I}), n={I}); math.log1p(abs({F})); ({A}.min() + 0.0); (np.max({A}) + 0.0)
+        (sum(state.f) + 0.0)""",
     "I": """({I} + {I}); ({I} - {I}); ({I} * 3); ({I} // 3); ({I} // -4); ({I} % 5); ({I} % -6); ({I} & {I})
         ({I} | {I})
         ({I} ^ {I}); ({I} << 2); ({I} >> 1); ({I} % (({I} & 3) + 1)); ({I} // (({I} & 3) - 5)); min({I}, {I})
         max({I}, {I})
         int({D} * 4.0); ({I} if {B} else {I}); np.argmin({A}); {A}.argmax(); np.argmax(state.g); abs({I}); -{I}
         third({I}, {B}); int({B}); np.int64({U} >> np.uint64(58)); math.floor({D}); len(state.g); ~{I}; state.a.sum()
-        ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a)""",
+        ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a); state.a.max()""",
     "B": """{F} < {F}; {F} > {F}; {F} <= {F}; {F} >= {F}; {F} == {F}; {F} != {F}; {I} < {I}; {I} == {I}; {I} != {I}
         ({B} and {B}); ({B} or {B}); not {B}; ({F} < {F} <= {F}); ({I} < {I} < {I}); {U} > {U}; np.isnan({F})
         ({B} if {B} else {B}); (state.a[0] != 0 and 6 // int(state.a[0]) > {I})
@@ -72,6 +73,8 @@ LONGER = {
         state.f[:] = {A}; state.v[:] = {A}; state.f[1:3] = {C}; state.g[2:6] = {A}; state.m[{X}, :] = {C}
         state.g[:] = {C}; state.f[:] = state.f[::-1]; state.m[{X}, 1:] = {A}; state.m[1:3, {Z}] = state.v[:2]
         row{n} = state.m[{X}]|row{n}[{Z}] = {C}|u = row{n}[{Z}] + row{n}.argmin()
+        state.f *= {C}; state.v += {A}; state.f[1:] -= {C}; state.f += state.v; row{n} = state.m[{X}]|row{n} -= {C}
+        state.a += {I} % 5; state.f += state.a
         old{n} = {A}|state.f[{X}] = {C}|state.v[{X}] = old{n}[{X}]
         old{n} = {A} + 0.0|{S}|state.v[:] = old{n}
         state.f[{X}], state.f[{X}] = state.f[{X}], state.v[{X}]
