@@ -47,12 +47,13 @@ def words(rng: Generator) -> Any:
 
 def gains_row(state: Record, layers: Record, out: Floats) -> None:
     """The gains of a round."""
-    word = np.uint64(0)
+    words, firsts, word = state.words, state.first, np.uint64(0)
     for arm in range(len(out)):
-        word = word_of(state.words) if arm % 4 == 0 else word >> np.uint64(16)
-        part, first = word & SIXTEEN, state.first[arm]
-        inside = uniform(state.last) < state.rest[arm] if part == first else part < first
-        out[arm] = 1.0 if inside else 0.0
+        word = word_of(words) if arm % 4 == 0 else word >> np.uint64(16)
+        part, first = word & SIXTEEN, firsts[arm]
+        out[arm] = 1.0 if part < first else 0.0
+        if part == first:
+            out[arm] = 1.0 if uniform(state.last) < state.rest[arm] else 0.0
 
 
 def rows_of(rngs: Sequence[Generator], n_arms: int, best: float, others: float) -> Callable[[int], Floats]:

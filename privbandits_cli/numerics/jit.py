@@ -55,7 +55,7 @@ def record(**fields: Any) -> Records:
     """A structured array `[1]` of one record with these fields, which may be arrays and records.
 
     ValueError for a name that is an attribute of NumPy's scalars (`base`, `data`, `real`, ...), which hides the field;
-    TypeError for a value that is not a number.
+    TypeError for a value that is not a number, and for an array of bools.
     """
     hidden = sorted(name for name in fields if hasattr(np.generic, name))
     if hidden:
@@ -64,6 +64,9 @@ def record(**fields: Any) -> Records:
     objects = sorted(name for name, value in values.items() if value.dtype.hasobject or value.dtype.kind in "US")
     if objects:
         raise TypeError(f"the fields {objects} of a record are not numbers: give numbers or arrays of numbers")
+    bools = sorted(name for name, value in values.items() if value.dtype == np.bool_ and value.shape)
+    if bools:
+        raise TypeError(f"the fields {bools} of a record are arrays of bools, which numba does not know: use 0 and 1")
     layout: list[Any] = []
     for name, value in values.items():
         if value.dtype.names is None:

@@ -309,15 +309,15 @@ class Arithmetic:
 
     def divided(self, op: type[ast.operator], left: Number, right: Number) -> Number:
         """Python's // and % of whole numbers; trials outside the mask, and those that divide by 0, divide by 1."""
-        b = self.builder
-        if left.kind != "i":
-            unsupported("a quotient of unsigned numbers")
+        b, one = self.builder, Known(np.uint64(1) if left.kind == "u" else 1)
         if not is_constant(right):
             zero = self.compare(ast.Eq, right, Known(0))
-            right = self.select(zero, Known(1), right)
+            right = self.select(zero, one, right)
             if right.varying and self.mask.ir is not None:
-                right = self.select(Number("b", True, self.mask.ir), right, Known(1))
+                right = self.select(Number("b", True, self.mask.ir), right, one)
             left, right = self.unified(left, right)
+        if left.kind == "u":
+            return Number("u", left.varying, (b.udiv if op is ast.FloorDiv else b.urem)(left.ir, right.ir))
         quotient = b.sdiv(left.ir, right.ir)
         rest = b.sub(left.ir, b.mul(quotient, right.ir))
         none = ir.Constant(left.ir.type, None)

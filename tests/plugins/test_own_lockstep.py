@@ -4,9 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from privbandits_cli.games import bandit
-from privbandits_cli.games.players import Setting
+from privbandits_cli.cli import app
+from privbandits_cli.convex.spaces import Simplex
+from privbandits_cli.games import bandit, contextual, linear
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.plugins import loader
 from tests.conftest import SMALL, foe, match
 
@@ -115,3 +119,71 @@ def test_an_index_out_of_bounds_is_an_error_in_lockstep_too():
     np.testing.assert_array_equal(bandit.play(fine, range(9)), bandit.play(fine, range(9), lanes=1))
     with pytest.raises(IndexError, match="out of bounds"):
         bandit.play(match(foe("stochastic"), [mine], 400), range(9))
+
+
+OTHER_GAMES = ["linear", "contextual"]
+
+
+def written(game):
+    """The file that `new algorithm --game` writes."""
+    if not Path("other.py").exists():
+        assert CliRunner().invoke(app, ["new", "algorithm", "other.py", "--game", game]).exit_code == 0
+    return loader.module(loader.read(Path("other.py"))).Parameters()
+
+
+def other_match(game, horizon=200):
+    if game == "linear":
+        setting = linear.Setting(horizon, 6, space=Simplex(6))
+        adversary = foe("stochastic", best=0.9)
+    else:
+        setting = contextual.Setting(horizon, 6, contexts=Contexts(3))
+        adversary = foe("sphere_arms", gap=0.1)
+    adversary = adversary.tuned(setting)
+    known = adversary.revealed(setting)
+    return Match(adversary, [written(game).tuned(known)], known, np.arange(1, horizon + 1), 1)
+
+
+@pytest.mark.parametrize("game", OTHER_GAMES)
+def test_a_users_file_of_another_game_plays_in_lockstep_by_itself(game):
+    played, module = other_match(game), {"linear": linear, "contextual": contextual}[game]
+    assert module.in_lockstep(played, played.algorithms[0])
+    alone = module.play(played, range(9), width=1)
+    np.testing.assert_array_equal(module.play(played, range(9)), alone)
+    assert len(np.unique(alone[0, :, -1])) > 4
+
+
+WRONG = {
+    "a point outside": ("linear", "    x /= sum(x)\n", "    x /= sum(x)\n    x[0] += 0.1 * (state.losses[0] > 40)\n"),
+    "a point that is no number": (
+        "linear",
+        "    x /= sum(x)\n",
+        "    x /= sum(x)\n    x[0] += 0.0 * np.sqrt(40.0 - state.losses[0])\n",
+    ),
+    "a state that is no number": (
+        "contextual",
+        "    grown, error",
+        "    state.y[0] += 0.0 * np.sqrt(0.6 - state.theta[0])\n    grown, error",
+    ),
+    "an arm that is none": ("contextual", "    return arm\n", "    return arm - 9 * (state.theta[0] > 0.6)\n"),
+    "an error": (
+        "contextual",
+        "    grown, error",
+        "    if state.theta[0] > 0.6:\n        raise ValueError('too large')\n    grown, error",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_an_error_in_another_game_is_raised_as_if_trials_played_alone(case):
+    game, old, new = WRONG[case]
+    written(game)
+    text = Path("other.py").read_text()
+    assert text.count(old) == 1
+    Path("other.py").write_text(text.replace(old, new))
+    played, module, found = other_match(game, 2000), {"linear": linear, "contextual": contextual}[game], []
+    assert module.in_lockstep(played, played.algorithms[0])
+    for width in (8, 1):
+        with pytest.raises(Exception, match="") as error:
+            module.play(played, range(8), width=width)
+        found.append((type(error.value), str(error.value)))
+    assert found[0] == found[1]

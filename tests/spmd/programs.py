@@ -52,7 +52,7 @@ LONGER = {
         (0 <= j < 4 and state.f[int(j)] > {F}); {I} > {F}""",
     "U": """({U} ^ {U}); ({U} + {U}); ({U} * {U}); ({U} - {U}); ({U} >> np.uint64(13)); ({U} << np.uint64(7))
         ({U} & {U})
-        ({U} | {U}); mixed({U}); ({U} if {B} else {U})""",
+        ({U} | {U}); mixed({U}); ({U} if {B} else {U}); ({U} % np.uint64(7)); ({U} // ({U} | np.uint64(3)))""",
     "A": """({A} + {A}); ({A} * {F}); ({A} - {F}); (np.maximum({A}, {A}) + 0.0); np.abs({A}); np.sqrt({A})
         np.floor({A}); -{A}""",
     "S": """if {B}:|    {BLOCK}
