@@ -56,8 +56,8 @@ __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "pl
 LOG = logged.__name__
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of a block's arms
+STATES = 2**22  # bytes at most, of the states of an algorithm in WIDTH trials that play at once
 BYTES_TOGETHER = 2**22  # the same of WIDTH trials; more rounds are played at a call, though they leave the second cache
-FEWEST = 3  # trials that vectors play faster than one after the other
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 
 
@@ -220,8 +220,8 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = W
     """Regrets `[algorithms, trials, checkpoints]`; block and width (up to WIDTH) change only the speed."""
     width = min(width, together(match))
     groups = [trials[first : first + width] for first in range(0, len(trials), width)]
-    ways = [_play_together if len(group) >= FEWEST else _play_one_by_one for group in groups]
-    return np.concatenate([way(match, group, block) for way, group in zip(ways, groups, strict=True)], axis=1)
+    way = _play_together if width > 1 else _play_one_by_one
+    return np.concatenate([way(match, group, block) for group in groups], axis=1)
 
 
 def together(match: Match) -> int:
@@ -235,14 +235,19 @@ def in_lockstep(match: Match, algorithm: players.Algorithm) -> bool:
     assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
     ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
     own = guards.is_own(adversary)  # its trials may share what they draw from
-    few = setting.known().dimension <= ellipsoid.FEW  # with more, states are large, and LinUCB rounds its scores first
+    few = _arms_bytes(setting) <= BYTES_TOGETHER and guards.first_state(algorithm, setting).nbytes * WIDTH <= STATES
     return ahead and few and not own and not interpreted() and _loop(algorithm, setting).play is not None
+
+
+def _arms_bytes(setting: Setting) -> int:
+    """The bytes of the arms of a round, in WIDTH trials."""
+    return 8 * WIDTH * setting.n_arms * (setting.known().dimension + 1)
 
 
 def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
     """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
-    if setting.known().dimension > ellipsoid.FEW:
-        return f"there are more than {ellipsoid.FEW} coordinates"
+    if _arms_bytes(setting) > BYTES_TOGETHER or guards.first_state(algorithm, setting).nbytes * WIDTH > STATES:
+        return "the states, or the arms of a round, take too much memory"
     return _loop(algorithm, setting).reason
 
 
@@ -417,7 +422,7 @@ def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
     """
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
-    horizon, foe, k, d = int(checkpoints[-1]), adversary.identity(), setting.n_arms, setting.known().dimension
+    horizon, foe, d = int(checkpoints[-1]), adversary.identity(), setting.known().dimension
     lanes = [*trials, *[trials[0]] * (WIDTH - len(trials))]
     seats = [
         _Seats(match, algorithm, lanes)
@@ -425,7 +430,7 @@ def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
         else [_Seat(match, algorithm, trial, None) for trial in trials]
         for algorithm in match.algorithms
     ]
-    block = max(1, min(block, horizon, BYTES_TOGETHER // (8 * WIDTH * k * (d + 1))))
+    block = max(1, min(block, horizon, BYTES_TOGETHER // _arms_bytes(setting)))
     contexts = [stream(seed, "contexts", foe, trial=trial) for trial in lanes]
     arms = adversary.arms_together(setting, contexts, lambda: blocks(horizon, block))
     fill = fill_of(REWARDS[adversary.law()].kind, *(stream(seed, "rewards", foe, trial=trial) for trial in lanes))

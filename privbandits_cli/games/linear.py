@@ -58,7 +58,6 @@ BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of the losses of a trial in a block, and of the random numbers of an algorithm
 STATES = 2**22  # bytes at most, of the states of an algorithm in WIDTH trials that play at once
 KEPT = 2**28  # the same, of all algorithms that play these trials one by one
-FEWEST = 3  # trials that vectors play faster than one after the other
 GUARDED = False  # bound to True for a user's file, whose points are kept and checked
 
 
@@ -190,7 +189,7 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = W
     """Regrets `[algorithms, trials, checkpoints]`; block and width (up to WIDTH) change only the speed."""
     width = min(width, together(match))
     groups = [trials[first : first + width] for first in range(0, len(trials), width)]
-    return np.concatenate([_play_group(match, group, block) for group in groups], axis=1)
+    return np.concatenate([_play_group(match, group, block, width > 1) for group in groups], axis=1)
 
 
 def together(match: Match) -> int:
@@ -332,14 +331,13 @@ class _Table:
         return losses, self.space.least(totals[:-1]) if len(totals) > 1 else np.empty(0)
 
 
-def _play_group(match: Match, trials: Sequence[int], block: int) -> Floats:
+def _play_group(match: Match, trials: Sequence[int], block: int, several: bool) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]` of up to WIDTH trials.
 
     Algorithms that play in lockstep play these trials at once, and the others play them one by one. To complete a
     vector, the first trial is played again.
     """
     horizon, checkpoints = int(match.checkpoints[-1]), match.checkpoints
-    several = len(trials) >= FEWEST
     spare = WIDTH - len(trials)
     lanes = [*trials, *[trials[0]] * spare]
     seats = [

@@ -72,8 +72,9 @@ def linear(step: Step, width: int, layout: Any, n: int) -> Program:
     return Program(step, width, (ADDRESS,) * 9, arguments)
 
 
-LAYERS = Known(type("Layers", (), sfc64.layers()))  # of the normal law's ziggurat
-UNIFORM, NORMAL, GAMMA = Step(sfc64.uniform), Step(sfc64.standard_normal), Step(sfc64.standard_gamma)
+LAYERS = Known(type("Layers", (), sfc64.layers()))  # of the ziggurats
+UNIFORM, NORMAL = Step(sfc64.uniform), Step(sfc64.standard_normal)
+GAMMA, EXPONENTIAL = Step(sfc64.standard_gamma), Step(sfc64.standard_exponential)
 
 
 def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
@@ -89,6 +90,7 @@ def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
                 "random": Method(UNIFORM, (stream,)),
                 "standard_normal": Method(NORMAL, (stream, LAYERS)),
                 "standard_gamma": Method(GAMMA, (stream, LAYERS)),
+                "standard_exponential": Method(EXPONENTIAL, (stream, LAYERS)),
             }
         )
         arms, means = emitter.indexed(here, [slice(d)]), emitter.indexed(here, [Known(d)])

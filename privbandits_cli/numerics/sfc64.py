@@ -28,6 +28,7 @@ LEFT, RIGHT = np.uint64(24), np.uint64(40)  # rotation by 24 bits
 LAYER = np.uint64(255)  # 256 layers of a ziggurat
 MANTISSA = np.uint64(2**52 - 1)
 TAIL, OVER_TAIL = 3.6541528853610087963519472518, 0.27366123732975827203338247596  # of the normal law
+EXPONENTIAL_TAIL = 7.69711747013104972  # of the exponential law
 UNIT = 2.0**-53
 SQUEEZE = 0.0331  # of Marsaglia & Tsang 2000
 UNITY = np.uint64(np.float64(1.0).view(np.uint64))
@@ -54,10 +55,11 @@ def streams_of(rng: Generator) -> dict[str, Any]:
 
 
 def layers() -> dict[str, Any]:
-    """Fields of a record with the layers of the normal law's ziggurat."""
+    """Fields of a record with the layers of the ziggurats of the normal and the exponential law."""
     from numba.np.random import _constants
 
     names = {"width": "wi_double", "inside": "ki_double", "height": "fi_double"}  # of NumPy's tables
+    names |= {"slope": "we_double", "below": "ke_double", "density": "fe_double"}
     return {field: getattr(_constants, name) for field, name in names.items()}
 
 
@@ -145,13 +147,32 @@ def standard_normal(words: Words, layers: Any) -> float:
     return x
 
 
+@once
+def standard_exponential(words: Words, layers: Any) -> float:
+    """A standard exponential number, as NumPy's Generator draws it (Marsaglia & Tsang 2000)."""
+    while True:
+        word = word_of(words) >> THREE
+        layer, size = word & LAYER, word >> EIGHT
+        x: float = np.float64(size) * layers.slope[layer]
+        if size < layers.below[layer]:
+            return x
+        if layer == 0:
+            end: float = EXPONENTIAL_TAIL - np.log1p(-uniform(words))
+            return end
+        high, low = layers.density[layer - ONE], layers.density[layer]
+        if (high - low) * uniform(words) + low < np.exp(-x):
+            return x
+
+
 def standard_gamma(words: Words, layers: Any, shape: float) -> float:
-    """A standard gamma number of a shape above 1, as NumPy's Generator draws it (Marsaglia & Tsang 2000).
+    """A standard gamma number of a shape of at least 1, as NumPy's Generator draws it (Marsaglia & Tsang 2000).
 
     ValueError for another shape.
     """
+    if shape == 1.0:
+        return standard_exponential(words, layers)
     if not shape > 1.0:
-        raise ValueError("the shape of a gamma number must be above 1")
+        raise ValueError("the shape of a gamma number must be at least 1")
     b = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * b)
     while True:

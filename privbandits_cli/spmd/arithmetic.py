@@ -268,6 +268,8 @@ class Arithmetic:
             unsupported(f"the operation `{op.__name__}`")
         python, floats, wholes = OPERATIONS[op]
         if isinstance(left, Array | Lazy) or isinstance(right, Array | Lazy):
+            if op is ast.Div:
+                return self.quotient(left, right)  # of arrays, a division by 0 is no error
             return self.elementwise(lambda x, y: self.binary(op, x, y), left, right)
         if isinstance(left, Known) and isinstance(right, Known):
             return self.folded(python, left.py, right.py)

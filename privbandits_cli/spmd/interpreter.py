@@ -347,22 +347,33 @@ class Interpreter(Memory):
         if not array.axes:
             self.store(array, value)
             return
-        if math.prod(n for n, _ in array.axes) > LONGEST:
-            unsupported(f"an assignment to a whole array of more than {LONGEST} entries: write a loop")
         if isinstance(value, Array | Lazy):
             shape = (value.length,) if isinstance(value, Lazy) else tuple(n for n, _ in value.axes)
             if shape != tuple(n for n, _ in array.axes):
                 unsupported("an assignment of an array of another shape")
             if isinstance(value, Array) and value.field == array.field and len(shape) > 1:
                 unsupported("an assignment of a matrix to itself")
+            if math.prod(shape) > LONGEST and isinstance(value, Array) and value.field != array.field:
+                self.fill_long(array, value)
+                return
             if isinstance(value, Lazy) or value.field == array.field:  # all entries are read before one is written
                 values = [self.entry(value, Known(i)) for i in range(array.length)]
             else:
                 values = [self.loaded(self.indexed(value, [Known(i)])) for i in range(array.length)]
+        elif math.prod(n for n, _ in array.axes) > LONGEST:
+            self.fill_long(array, value)
+            return
         else:
             values = [value] * array.length
         for i, own in enumerate(values):
             self.fill(self.indexed(array, [Known(i)]), own)
+
+    def fill_long(self, array: Array, value: Any) -> None:
+        """The same in a loop, where the code of each entry would be too much."""
+        with cgutils.for_range(self.builder, ir.Constant(I64, array.axes[0][0])) as loop:
+            i = Number("i", False, loop.index)
+            own = self.loaded(self.indexed(value, [i])) if isinstance(value, Array) else value
+            self.fill(self.indexed(array, [i]), own)
 
     def _of_If(self, node: ast.If) -> None:
         condition = self.truth(self.read(node.test))
@@ -600,11 +611,14 @@ class Interpreter(Memory):
         return value
 
     def _of_Compare(self, node: ast.Compare) -> Any:
-        left, found = self.read(node.left), None
+        left, found = self.read(node.left), Known(True)
         for sign, part in zip(node.ops, node.comparators, strict=True):
-            right = self.read(part)
+            holds = self.truth(found)
+            if holds == Known(False):
+                break
+            right = self.read(part) if isinstance(holds, Known) else self.guarded(holds, part)
             one = self.compare(type(sign), left, right)
-            found = one if found is None else self.conjunction(found, one)
+            found = one if isinstance(holds, Known) else self.conjunction(holds, one)
             left = right
         return found
 

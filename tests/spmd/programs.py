@@ -54,7 +54,7 @@ LONGER = {
         ({U} & {U})
         ({U} | {U}); mixed({U}); ({U} if {B} else {U}); ({U} % np.uint64(7)); ({U} // ({U} | np.uint64(3)))""",
     "A": """({A} + {A}); ({A} * {F}); ({A} - {F}); (np.maximum({A}, {A}) + 0.0); np.abs({A}); np.sqrt({A})
-        np.floor({A}); -{A}""",
+        np.floor({A}); -{A}; ({A} / {F}); ({A} / {A})""",
     "S": """if {B}:|    {BLOCK}
         if {B}:|    {BLOCK}|else:|    {BLOCK}
         if {B}:|    {BLOCK}|elif {B}:|    {BLOCK}|else:|    {BLOCK}
@@ -156,13 +156,13 @@ def pair(u, v):
         return u, v
     return v, 0.5 * u
 '''
-# What NumPy computes otherwise than numba: the last bit, the sign of 0, and whole numbers beyond 64 bits
+# What NumPy computes otherwise than numba: the last bit, and the sign of 0
 COMPILED = {
     "F": """np.minimum({F}, {F}); np.maximum({F}, {F}); np.exp({D}); np.log({F}); ({F} ** 2); ({F} ** 3); ({F} ** 1)
         np.sin({D}); (state.g * {F}).sum(); np.sum(state.g); ({D} ** {D}); float({I}); ({F} ** 0); ({F} or {F})
         state.g.sum(); np.log1p({F}); (2.0 ** {I}); math.exp({F}); math.log({F})""",
-    "I": "({I} * 4611686018427387905); ({I} ** 2); (({I} << 62) + {I}); int({F}); np.int64({F}); ({I} >> ({I} & 63))",
-    "A": "np.minimum({A}, {A}); np.maximum({A}, {F}); np.exp({A}); ({A} / ({F} + 0.5)); np.log({A}); ({A} ** 2)",
+    "I": "(({I} & 1023) ** 2); int({D}); np.int64({D}); ({I} >> ({I} & 63))",
+    "A": "np.minimum({A}, {A}); np.maximum({A}, {F}); np.exp({A}); np.log({A}); ({A} ** 2)",
     "B": "({F} and {B}); not {F}; not {I}",
 }
 START = {"u": "0.125", "v": "0.75", "w": "-0.5", "j": "1", "k": "6", "i": "0", "h": "np.uint64(77)", "p": "False"}

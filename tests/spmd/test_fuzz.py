@@ -19,8 +19,13 @@ NAMED = {  # of the first programs none finds these bugs
     "a continue leaves the loop": (
         "for i in range(5):\n    if state.f[i & 3] > rng.uniform:\n        continue\n    state.x += rng.uniform"
     ),
+    "a return in a loop leaves only the turn": (
+        "for i in range(3):\n    if state.f[3 - i] > rng.uniform:\n        return\n    state.x += 1.0"
+    ),
+    "a chained comparison is evaluated whole": "state.x = 1.0 if 0 < arm < 6 // arm else 0.5",
+    "NaN does not differ from NaN": "state.x = 1.0 if state.v[1] != state.v[1] else 0.5",
+    "kinds are not widened": "z = 0\nfor i in range(40):\n    z = z * 0.5 + rng.uniform\nstate.x = z",
     "a negative quotient is rounded towards 0": "state.a[arm] = -7 // int(arm + 2)",
-    "a known condition takes the wrong side": "state.f[arm] = 1.0 if 0 < 2 < arm else 0.0",
     "argmin passes over NaN": "state.c = np.argmin(state.v)",
     "an index out of bounds is not noted": "state.x = state.f[int(state.a[1]) + state.t]",
 }

@@ -29,6 +29,11 @@ def played(steps, folder, head=HEAD):
         "state.c = (state.t & 1) or 5\nstate.x = (arm and 0.5 * rng.uniform) + 1.0\nstate.a[0] = arm and 7",
         "state.b = (state.b ^ rng.bits) * np.uint64(13787848793156543929)",
         "state.x = TABLE[7] if arm == 9 else 0.5",
+        "state.x = 2.0 if 0 < arm < 6 // arm else 0.5",
+        "state.v[:] = state.f / (state.inner.y + 0.5)",
+        "state.m[:] = rng.uniform\nstate.f /= state.f.max() + 1.0\nstate.f -= state.f.min()",
+        "row = state.m[arm]\nrow += rng.uniform",
+        "state.x = sum(state.f) - np.max(state.f)\nstate.a += 2\nstate.b = rng.bits % np.uint64(10) // np.uint64(3)",
         "state.x = min(2.0, np.inf - np.inf)\nstate.inner.y = max(np.inf - np.inf, rng.uniform)",
     ],
 )
@@ -41,6 +46,9 @@ def test_it_is_played_as_in_plain_python(steps, tmp_path):
     ("steps", "reason"),
     [
         ("state.m[:] = state.m[::-1]", "a matrix to itself"),
+        ("state.f[1:] += state.f[:-1]", "with another part of it"),
+        ("old = state.f * 2.0\nold += 1.0", "write `x = x + ...`"),
+        ("state.a += 0.5", "another kind than the array"),
         ("state.f[:] = np.sum(state.m)", "where a number is needed"),
         ("state.x = 1.0 / ZERO if arm == 9 else 0.5", "division by zero"),
         ("u, v = min((arm, 2))", "`min` or `max` of one value"),
