@@ -57,6 +57,7 @@ LOG = logged.__name__
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of a block's arms
 STATES = 2**22  # bytes at most, of the states of an algorithm in WIDTH trials that play at once
+ARMS = 2**18  # the same, of the arms of a round
 BYTES_TOGETHER = 2**22  # the same of WIDTH trials; more rounds are played at a call, though they leave the second cache
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 
@@ -235,7 +236,7 @@ def in_lockstep(match: Match, algorithm: players.Algorithm) -> bool:
     assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
     ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
     own = guards.is_own(adversary)  # its trials may share what they draw from
-    few = _arms_bytes(setting) <= BYTES_TOGETHER and guards.first_state(algorithm, setting).nbytes * WIDTH <= STATES
+    few = _arms_bytes(setting) <= ARMS and guards.first_state(algorithm, setting).nbytes * WIDTH <= STATES
     return ahead and few and not own and not interpreted() and _loop(algorithm, setting).play is not None
 
 
@@ -246,7 +247,7 @@ def _arms_bytes(setting: Setting) -> int:
 
 def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
     """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
-    if _arms_bytes(setting) > BYTES_TOGETHER or guards.first_state(algorithm, setting).nbytes * WIDTH > STATES:
+    if _arms_bytes(setting) > ARMS or guards.first_state(algorithm, setting).nbytes * WIDTH > STATES:
         return "the states, or the arms of a round, take too much memory"
     return _loop(algorithm, setting).reason
 
@@ -438,7 +439,7 @@ def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
     regrets = np.empty((len(seats), len(trials), len(checkpoints)))
     for rounds in blocks(horizon, block):
         shown, n = next(arms), len(rounds)
-        best = largest(shown[:, d])
+        best = largest(np.ascontiguousarray(shown[:, d]))
         fill(numbers[:n])
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, n)

@@ -85,7 +85,8 @@ def optimistic_of_many(state: Record, wide: float, arms: Floats) -> int:
     """`optimistic` for many coordinates: tile by tile, each row of V^-1 is applied to all arms of a tile at once."""
     scores, rows, x = state.scores, state.rows, state.tiles
     best, top = 0, -np.inf
-    bound(state.rough, state.theta, state.inverse, wide, arms)
+    if len(state.rough.near) > 0:
+        bound(state.rough, state.theta, state.inverse, wide, arms)
     for first in range(0, arms.shape[1], len(scores)):
         n = min(len(scores), arms.shape[1] - first)
         if ruled_out(state.rough, first, n):

@@ -38,7 +38,7 @@ def rough_room(dimension: int, n_arms: int) -> Records:
 
 def ruled_out(rough: Record, first: int, n: int) -> bool:
     """Whether none of these arms has the largest score; NaN rules nothing out."""
-    if len(rough.most) == 0:
+    if len(rough.near) == 0:
         return False
     found = 0
     for a in range(first, first + n):

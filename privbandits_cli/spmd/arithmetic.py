@@ -113,6 +113,14 @@ class Arithmetic:
         word = ir.IntType(self.width)
         return self.builder.icmp_unsigned("!=", self.builder.bitcast(mask, word), ir.Constant(word, 0))
 
+    def lowest(self, value: Number) -> Number:
+        """The least whole number of the trials of the mask."""
+        b, highest = self.builder, self.full("i", 2**63 - 1)
+        vector = value.ir if self.mask.ir is None else b.select(self.mask.ir, value.ir, highest)
+        declared = ir.FunctionType(I64, [self.vector("i")])
+        function = cgutils.get_or_insert_function(b.module, declared, f"llvm.vector.reduce.smin.v{self.width}i64")
+        return Number("i", False, b.call(function, [vector]))
+
     def fault(self, condition: Any) -> None:
         """Note the trials in which a condition holds: the loop for one trial raises their error."""
         condition = self.truth(condition)

@@ -10,6 +10,7 @@ learned by reading the step until nothing new is found (`program`).
 
 import ast
 import builtins
+import copy
 import functools
 import math
 import types
@@ -437,7 +438,12 @@ class Interpreter(Memory):
             if few and not vars(node)["until"]:
                 self.written_out(node, turns)
                 return
-        self.counted(node, self.cast(start, "i"), self.cast(stop, "i"), step)
+        first = self.cast(start, "i")
+        if first.varying and step == Known(1) and node.target.id in own_turns(self.frame.tree):
+            own = started(node)
+            self.frame.names[START.format(node.lineno, node.col_offset)] = first
+            node, first = own, self.lowest(first)
+        self.counted(node, first, self.cast(stop, "i"), step)
 
     def written_out(self, node: ast.For, turns: range) -> None:
         """A loop as one turn after the other."""
@@ -712,6 +718,20 @@ NATIVE: Mapping[Any, Callable[..., Any]] = {
     reals.bits_of: lambda emitter, x: emitter.reinterpreted(emitter.cast(x, "f"), "i"),
     reals.number_of: lambda emitter, bits: emitter.reinterpreted(bits, "f"),
 }
+
+
+START = " start {} {}"  # of a loop, in each trial
+
+
+@cache
+def started(node: ast.For) -> ast.For:
+    """A loop over a longer range, the same in all trials, of which each trial plays its turns only."""
+    assert isinstance(node.target, ast.Name)
+    own = ast.Name(START.format(node.lineno, node.col_offset), ast.Load())
+    begun = ast.Compare(ast.Name(node.target.id, ast.Load()), [ast.GtE()], [own])
+    made = copy.copy(node)
+    made.body = [ast.fix_missing_locations(ast.copy_location(ast.If(begun, node.body, []), node))]
+    return made
 
 
 @cache

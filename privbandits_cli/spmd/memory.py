@@ -86,6 +86,9 @@ class Memory(Arithmetic):
             return found() if callable(found) else found
         if isinstance(value, Array) and name == "shape":
             return Known(tuple(n for n, _ in value.axes))
+        if isinstance(value, Array) and name == "dtype":
+            kinds = {own: kind for kind, own in KINDS.items()} | {"b": np.dtype(bool)}
+            return Known(kinds[value.kind])
         if isinstance(value, Array | Lazy) and name == "size" and not isinstance(value, Lazy) and len(value.axes) == 1:
             return Known(value.length)
         if isinstance(value, Known) and not isinstance(value.py, np.ndarray) and hasattr(value.py, name):
