@@ -339,7 +339,10 @@ class Interpreter(Memory):
             for part, item in zip(target.elts, items, strict=True):
                 self.set(part, item)
         elif isinstance(target, ast.Attribute | ast.Subscript):
-            self.fill(self.place(target), value)
+            place = self.place(target)
+            if place.axes and isinstance(target, ast.Attribute):  # numba does not compile it either
+                unsupported(f"an assignment to the array {target.attr}: write `{target.attr}[:] = ...`")
+            self.fill(place, value)
         else:
             unsupported("this target")
 
