@@ -83,7 +83,7 @@ def test_the_score_is_the_likelihood_ratio_of_the_whole_wishart_density():
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("test", some(["bets", "counts"], "bets"))
-@pytest.mark.parametrize("budget", some([2**13, 2**15], 2**13))
+@pytest.mark.parametrize("budget", some([2**11, 2**15], 2**11))
 @pytest.mark.parametrize("name", some(CONTEXTUAL, *FAST))  # the others in short games: tests/audit/test_short_games.py
 def test_no_correct_algorithm_is_flagged(name, budget, test, seed):
     found = CORRECT[name].audited(0.001, budget, seed, test)
