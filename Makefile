@@ -87,8 +87,8 @@ figures: $(RUN)  ## run every figure at full scale: about an hour on two cores
 wins: $(RUN)  ## count the win rates of private contextual bandits on four tables: results/wins.png
 	$(BIN)/privbandits wins $(addprefix results/oracle_,iris wine breast_cancer digits) --out results
 
-audit: $(RUN)  ## run the auditor on deliberately broken algorithms
-	$(BIN)/privbandits audit --mutants
+audit: $(DEV)  ## run the auditor on correct and on deliberately broken algorithms
+	$(PYTEST) -k 'mutant or correct' tests/audit
 
 check-claims: $(RUN)  ## check the papers' claims against results/; fails if results/CLAIMS.md differs
 	$(BIN)/privbandits check results --recorded

@@ -19,7 +19,6 @@ from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.accounting.wishart import epsilon_by_halves
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.rates import least_regret
-from privbandits_cli.audit.mutants import MUTANTS
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.figures import distributions, table
@@ -28,6 +27,7 @@ from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.heavy_tails import preset
 from privbandits_cli.games.linear import Simplex
 from privbandits_cli.plugins.registry import Registry, including
+from tests.audit.mutants import MUTANTS
 from tests.conftest import ROOT, committed, make, match, some
 from tests.test_architecture import FLOORS
 

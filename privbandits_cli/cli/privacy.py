@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, VIOLATED, app, dumps, fail, reported
+from privbandits_cli.cli.app import OK, VIOLATED, app, dumps, fail, reported
 from privbandits_cli.cli.include import announced, registry_with
 from privbandits_cli.cli.options import (
     Arms,
@@ -108,7 +108,7 @@ def counters(
 
 @app.command()
 def audit(
-    config: Annotated[Path | None, typer.Argument(help="An experiment.")] = None,
+    config: Annotated[Path, typer.Argument(help="An experiment.")],
     overrides: Overrides = None,
     include: Include = None,
     alpha: Annotated[float, typer.Option(callback=level, help="False-positive rate.")] = 0.001,
@@ -120,7 +120,6 @@ def audit(
         Literal["bets", "counts"],
         typer.Option(help="Statistical test: bets stops at a violation; counts uses the whole budget."),
     ] = "bets",
-    mutants: Annotated[bool, typer.Option("--mutants", help="Audit deliberately broken algorithms instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Try to refute the privacy guarantees of an experiment.
@@ -132,18 +131,7 @@ def audit(
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.config import load
 
-    if (config is None) != mutants:
-        raise fail("give either an experiment or --mutants")
-    if config is None:
-        rows = []
-        with terminal.progress("mutants", len(audit.CASES), 0, as_json, "audits") as advance:
-            for row in audit.audit_mutants(alpha, budget, seed, test):
-                rows.append(row)
-                advance(1, row["cost"])
-    else:
-        experiment = load(config, overrides, include=include or (), admit=announced())
-        rows = audit.audit_experiment(experiment, alpha, budget, seed, test)
+    experiment = load(config, overrides, include=include or (), admit=announced())
+    rows = audit.audit_experiment(experiment, alpha, budget, seed, test)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
-    if mutants:
-        raise typer.Exit(OK if all(row["verdict"] in ("caught", "passed") for row in rows) else FAILED)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

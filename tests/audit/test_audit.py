@@ -8,12 +8,12 @@ from scipy import stats
 
 from privbandits_cli.audit import coupling, evidence
 from privbandits_cli.audit.auditor import AUDITS, audit
-from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.audit.releases import audit_release
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.steps import composition, steps
 from tests.audit import FAST, SHORT, conforms, each
+from tests.audit.mutants import CORRECT, MUTANTS
 from tests.conftest import make, some
 
 SETTING = Setting(2**18, 4)

@@ -9,9 +9,9 @@ from scipy import stats
 from privbandits_cli.audit import answers, grams
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.gram_reports import canaries
-from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.games.contextual import Contexts, Setting
 from tests.audit import FAST, SEEDS, each
+from tests.audit.mutants import CORRECT, MUTANTS
 from tests.conftest import make, some
 from tests.naive_contextual import bartlett, symmetric_gaussian
 

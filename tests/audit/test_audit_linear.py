@@ -9,7 +9,17 @@ from scipy import stats
 from privbandits_cli.accounting import gaussian, toeplitz
 from privbandits_cli.audit import laws
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.audit.mutants import (
+from privbandits_cli.audit.prefix_games import TWINS, losses_of
+from privbandits_cli.audit.prefixes import Law
+from privbandits_cli.audit.target import Target
+from privbandits_cli.convex.polytope import Polytope
+from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
+from privbandits_cli.games.views import Correlated
+from privbandits_cli.mechanisms.honaker import Honaker
+from privbandits_cli.mechanisms.square_root import SquareRoot
+from privbandits_cli.numerics.jit import unbound
+from tests.audit import FAST, SEEDS, conforms, each
+from tests.audit.mutants import (
     CORRECT,
     EXPERTS,
     HALF,
@@ -21,16 +31,6 @@ from privbandits_cli.audit.mutants import (
     SHORT,
     Mutant,
 )
-from privbandits_cli.audit.prefix_games import TWINS, losses_of
-from privbandits_cli.audit.prefixes import Law
-from privbandits_cli.audit.target import Target
-from privbandits_cli.convex.polytope import Polytope
-from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
-from privbandits_cli.games.views import Correlated
-from privbandits_cli.mechanisms.honaker import Honaker
-from privbandits_cli.mechanisms.square_root import SquareRoot
-from privbandits_cli.numerics.jit import unbound
-from tests.audit import FAST, SEEDS, conforms, each
 from tests.conftest import make, some
 
 right_update = unbound  # bound when a mutant is compiled

@@ -7,11 +7,11 @@ import pytest
 
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.audit.leaders import _race
-from privbandits_cli.audit.mutants import CORRECT, Mutant
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.linear import Setting, Simplex
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import unbound
+from tests.audit.mutants import CORRECT, Mutant
 from tests.conftest import make
 
 right_choose = unbound  # bound when a mutant is compiled

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from privbandits_cli.audit.mutants import CORRECT, MUTANTS, Mutant
 from tests.audit import FAST, SHORT
+from tests.audit.mutants import CORRECT, MUTANTS, Mutant
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
 from privbandits_cli.audit.auditor import AUDITS, _error, audit, reduced
-from privbandits_cli.audit.mutants import CORRECT, make, with_field
 from privbandits_cli.cli import app
 from privbandits_cli.games import views
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import PluginError, record
+from tests.audit.mutants import CORRECT, make, with_field
 from tests.conftest import SMALL
 
 OWN = '''\

@@ -183,7 +183,7 @@ def test_an_error_in_another_game_is_raised_as_if_trials_played_alone(case):
     played, module, found = other_match(game, 2000), {"linear": linear, "contextual": contextual}[game], []
     assert module.in_lockstep(played, played.algorithms[0])
     for width in (8, 1):
-        with pytest.raises(Exception, match=".") as error:
+        with pytest.raises(Exception, match=r".") as error:
             module.play(played, range(8), width=width)
         found.append((type(error.value), str(error.value)))
     assert found[0] == found[1]

@@ -9,10 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.audit import broken_bandit_steps as bandit
-from privbandits_cli.audit import broken_batch_steps as batches
-from privbandits_cli.audit import broken_contextual_steps as contextual
-from privbandits_cli.audit import broken_linear_steps as linear
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.target import Steps
@@ -25,6 +21,10 @@ from privbandits_cli.mechanisms.smooth import Smooth
 from privbandits_cli.mechanisms.tree import KAry, depth, height
 from privbandits_cli.numerics.jit import Records, compile_step, kept, record
 from privbandits_cli.plugins.registry import Registry
+from tests.audit import broken_bandit_steps as bandit
+from tests.audit import broken_batch_steps as batches
+from tests.audit import broken_contextual_steps as contextual
+from tests.audit import broken_linear_steps as linear
 
 ARMS = Setting(2**14, 4)
 FEW = Setting(2**10, 4)  # most of them first pulls
