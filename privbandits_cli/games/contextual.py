@@ -56,9 +56,11 @@ __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "pl
 LOG = logged.__name__
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of a block's arms
-STATES = 2**18  # bytes at most, of the states of an algorithm in WIDTH trials that play at once; more leave the cache
-ARMS = 2**18  # the same, of the arms of a round
-BYTES_TOGETHER = 2**22  # the same of WIDTH trials; more rounds are played at a call, though they leave the second cache
+STATES = 2**22, 2**18  # bytes at most, of the states of WIDTH trials: with up to FEW coordinates, and with more
+ARMS = 2**18  # the same, of the arms of a round with more
+BYTES_TOGETHER = (
+    2**22
+)  # of a block's arms, of WIDTH trials; more rounds are played at a call, though they leave the second cache
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 
 
@@ -236,8 +238,14 @@ def in_lockstep(match: Match, algorithm: players.Algorithm) -> bool:
     assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
     ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
     own = guards.is_own(adversary)  # its trials may share what they draw from
-    few = _arms_bytes(setting) <= ARMS and guards.first_state(algorithm, setting).nbytes * WIDTH <= STATES
-    return ahead and few and not own and not interpreted() and _loop(algorithm, setting).play is not None
+    fits = _fits(algorithm, setting)
+    return ahead and fits and not own and not interpreted() and _loop(algorithm, setting).play is not None
+
+
+def _fits(algorithm: players.Algorithm, setting: Setting) -> bool:
+    """Whether the states of WIDTH trials, and with many coordinates the arms of a round, stay in the cache."""
+    states, many = WIDTH * guards.first_state(algorithm, setting).nbytes, setting.known().dimension > ellipsoid.FEW
+    return states <= STATES[many] and (_arms_bytes(setting) <= ARMS or not many)
 
 
 def _arms_bytes(setting: Setting) -> int:
@@ -247,7 +255,7 @@ def _arms_bytes(setting: Setting) -> int:
 
 def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
     """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
-    if _arms_bytes(setting) > ARMS or guards.first_state(algorithm, setting).nbytes * WIDTH > STATES:
+    if not _fits(algorithm, setting):
         return "the states, or the arms of a round, take too much memory"
     return _loop(algorithm, setting).reason
 

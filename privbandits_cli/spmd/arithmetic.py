@@ -229,23 +229,28 @@ class Arithmetic:
             return Several(tuple(self.select(condition, first, second) for first, second in pairs))
         if isinstance(one, Known) and isinstance(other, Known) and same(one.py, other.py):
             return one
-        if isinstance(one, Array) and isinstance(other, Array) and not condition.varying:
-            return self.either(condition, one, other)
+        if isinstance(one, Array) and isinstance(other, Array):
+            if one.field is not None and one._replace(base=None) == other._replace(base=None):
+                return one  # the same part of the state
+            if not condition.varying:
+                return self.either(condition, one, other)
         one, other = self.unified(one, other)
         if condition.varying:
             one, other = self.spread(one), self.spread(other)
         return Number(one.kind, one.varying, self.builder.select(condition.ir, one.ir, other.ir))
 
     def either(self, condition: Number, one: Array, other: Array) -> Array:
-        """One of two tables."""
-        plain = [table._replace(base=None, axes=()) for table in (one, other)]
-        if plain[0] != plain[1] or one.indices or not one.table or len(one.axes) != len(other.axes):
+        """One of two tables, or of two lengths of the same part of the state."""
+        plain = [array._replace(base=None, axes=()) for array in (one, other)]
+        shared = one.field is not None or (one.table and not one.indices)
+        if plain[0] != plain[1] or not shared or [step for _, step in one.axes] != [step for _, step in other.axes]:
             unsupported("one of two arrays of the state")
         axes = [
             (n if n == m else self.select(condition, Known(n) if isinstance(n, int) else n, m), step)
             for (n, step), (m, _) in zip(one.axes, other.axes, strict=True)
         ]
-        return one._replace(base=self.builder.select(condition.ir, one.base, other.base), axes=tuple(axes))
+        base = one.base if one.field is not None else self.builder.select(condition.ir, one.base, other.base)
+        return one._replace(base=base, axes=tuple(axes))
 
     def compare(self, sign: type[ast.cmpop], left: Any, right: Any) -> Any:
         """A comparison."""
