@@ -193,7 +193,7 @@ def _sit_down(match: Match, algorithm: players.Algorithm, several: bool) -> Seat
         else lockstep.loop(modules, first.dtype, match.setting.n_arms, known)
     )
     names = algorithm.identity(), foe.identity()
-    play_block = alone() if found.play is None else partial(lockstep.play, found.play, found.layout, alone)
+    play_block = alone() if found.play is None else lockstep.Together(found, alone, guards.guarded(modules))
     return Seat(play_block, first, names, numbers, modules, found.play is not None)
 
 

@@ -128,23 +128,36 @@ def steps(modules: tuple[str, ...]) -> dict[str, Step]:
     return {name: Step(getattr(module, name), names) for name in ("choose", "update")}
 
 
-def play(
-    together: Callable[..., bool],
-    layout: Any,
-    alone: Callable[[], Callable[..., None]],
-    gains: Floats,
-    by_lane: bool,
-    marks: NDArray[np.int64],
-    earned: Floats,
-    seats: Records,
-    *others: Any,
-) -> None:
-    """Play a block as `games.rounds.play_block` does: in lockstep, or, if a trial has an error, one after the other."""
-    words = spread(seats, layout, WIDTH)
-    if together(words, marks, earned, gains, *others):
-        collect(words, seats, layout)
-    else:
-        alone()(gains, by_lane, marks, earned, seats, *others)
+class Together:
+    """Plays the blocks of a game as `games.rounds.play_block` does: in lockstep, or, if a trial has an error, alone.
+
+    The records stay words from block to block. shown: they are written into `seats` after each.
+    """
+
+    def __init__(self, loop: "Loop", alone: Callable[[], Callable[..., None]], shown: bool) -> None:
+        self.loop, self.alone, self.shown = loop, alone, shown
+        self.seats: Records | None = None
+        self.words: Words | None = None
+
+    def __call__(
+        self,
+        gains: Floats,
+        by_lane: bool,
+        marks: NDArray[np.int64],
+        earned: Floats,
+        seats: Records,
+        *others: Any,
+    ) -> None:
+        assert self.loop.play is not None
+        if self.words is None or self.seats is not seats:
+            self.words, self.seats = spread(seats, self.loop.layout, WIDTH), seats
+        before = self.words.copy()
+        if not self.loop.play(self.words, marks, earned, gains, *others):
+            collect(before, seats, self.loop.layout)
+            self.words = None
+            self.alone()(gains, by_lane, marks, earned, seats, *others)
+        elif self.shown:
+            collect(self.words, seats, self.loop.layout)
 
 
 class Loop(NamedTuple):

@@ -71,7 +71,7 @@ def together(game, width=lockstep.WIDTH, again=False):
         raise Alone
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bandit, "lockstep", Lockstep(loop, lockstep.play, lockstep.NONE))
+        patch.setattr(bandit, "lockstep", Lockstep(loop, lockstep.Together, lockstep.NONE))
         patch.setattr(bandit, "loop", bandit.loop.__wrapped__ if again else lambda *_: alone)
         for module in (lockstep, bandit):
             patch.setattr(module, "WIDTH", width)
@@ -82,7 +82,7 @@ class Lockstep(NamedTuple):
     """What `bandit` needs of `lockstep`."""
 
     loop: object
-    play: object
+    Together: object
     NONE: object
 
 
