@@ -316,7 +316,7 @@ class _Seat:
                 guards.play_block(self.kernel, game, self.modules, rounds, self.states)
             except Exhausted:
                 raise ValueError(self._ended()) from None
-        _check_norms(self.player)
+        _check_norms(self.player["beyond"], float(self.player["most"][0]))
         return regrets
 
     def _ended(self) -> str:
@@ -335,21 +335,28 @@ class _Seats:
         who, law = (algorithm.identity(), adversary.identity()), [*LAWS].index(adversary.law())
         first = _first_record(algorithm, match.setting, law, known.norm**2 * (1 + SLACK))
         self.seats, self.loop = np.repeat(first, WIDTH), _loop(algorithm, match.setting)
-        self.modules = composition(algorithm)
+        self.modules, self.most = composition(algorithm), float(first["player"]["most"][0])
+        self.words: lockstep.Words | None = None  # the records between blocks
         for i, trial in enumerate(trials):
             self.seats["player"]["words"][i] = words_of(stream(seed, "noise", *who, trial=trial))["words"]
 
     def play(self, dealt: Floats, best: Floats, numbers: Floats, rounds: range, marks: NDArray[np.int64]) -> Floats:
         """Their regrets after the marks, `[WIDTH, marks]`."""
-        regrets, words = np.empty((WIDTH, len(marks))), lockstep.spread(self.seats, self.loop.layout, WIDTH)
+        regrets, layout = np.empty((WIDTH, len(marks))), self.loop.layout
         assert self.loop.play is not None
-        if self.loop.play(words, marks, regrets, dealt, best, numbers):
-            lockstep.collect(words, self.seats, self.loop.layout)
+        words = self.words if self.words is not None else lockstep.spread(self.seats, layout, WIDTH)
+        before, self.words = words.copy(), words
+        if not self.loop.play(words, marks, regrets, dealt, best, numbers):
+            lockstep.collect(before, self.seats, layout)
+            self.words = None
+            self._play_alone(tables_of(dealt, best), numbers, rounds, marks, regrets)
+            _check_norms(self.seats["player"]["beyond"], self.most)
+            return regrets
+        _check_norms(words.view(np.float64)[0, lockstep.place(layout, "player", "beyond")], self.most)
+        if guards.guarded(self.modules):
+            lockstep.collect(words, self.seats, layout)
             for state in self.seats["state"]:
                 guards.check_numbers(state, self.modules, rounds)
-        else:
-            self._play_alone(tables_of(dealt, best), numbers, rounds, marks, regrets)
-        _check_norms(self.seats["player"])
         return regrets
 
     def _play_alone(
@@ -381,11 +388,10 @@ def tables_of(dealt: Floats, best: Floats) -> list[Table]:
     return list(map(Table, *apart_of(dealt), np.ascontiguousarray(best.T)))
 
 
-def _check_norms(players: Records) -> None:
-    """ValueError if an arm was longer than the adversary declared."""
-    beyond, most = np.max(players["beyond"]), np.max(players["most"])
-    if beyond:
-        norm, bound = math.sqrt(beyond), math.sqrt(most)
+def _check_norms(beyond: Floats, most: float) -> None:
+    """ValueError if an arm was longer than the adversary declared; both are squares of norms."""
+    if longest := np.max(beyond):
+        norm, bound = math.sqrt(longest), math.sqrt(most)
         raise ValueError(f"an arm of norm {exact(norm)} was played, but the declared bound is L = {exact(bound)}")
 
 

@@ -118,7 +118,7 @@ def test_any_number_of_trials_plays_the_same_games():
 @pytest.mark.parametrize("horizon", some([127, 200], 127))
 def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(monkeypatch, horizon):
     """A shift of the size of the noise: in some rounds of some trials the last V is used again."""
-    whole, collect, kept = dp_linucb.Tuned.state, contextual.lockstep.collect, []
+    whole, spread, kept = dp_linucb.Tuned.state, contextual.lockstep.spread, []
 
     def weaker(self, setting):
         state = whole(self, setting)
@@ -126,11 +126,17 @@ def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(m
         return state
 
     monkeypatch.setattr(dp_linucb.Tuned, "state", weaker)
-    monkeypatch.setattr(contextual.lockstep, "collect", lambda *words: (collect(*words), kept.append(words[1]))[0])
+
+    def watched(seats, layout, width):
+        kept.append((spread(seats, layout, width), layout))
+        return kept[-1][0]
+
+    monkeypatch.setattr(contextual.lockstep, "spread", watched)
     learner = make("dp_linucb", epsilon=0.5, delta=0.1)
     game = match(foe("sphere_arms", gap=0.1), [learner], horizon, checkpoints=range(1, horizon + 1))
     equal(game)
-    strange = kept[0]["state"]["indefinite"]  # of the first eight trials
+    words, layout = kept[0]  # of the first eight trials, at the end
+    strange = words.view(np.float64)[0, contextual.lockstep.place(layout, "state", "indefinite")]
     assert len(set(strange)) > 4 and strange.min() > 0 and strange.max() < horizon
 
 

@@ -98,6 +98,8 @@ DECIDING = [
 
 def both(monkeypatch, game, trials, **how):
     """Regrets, and the learners' last states, in lockstep and one trial after the other."""
+    whole = bandit.lockstep.Together
+    monkeypatch.setattr(bandit.lockstep, "Together", lambda loop, alone, _: whole(loop, alone, True))
     found, played = [], guards.play_block
     for lanes in (True, False):
         last = []
