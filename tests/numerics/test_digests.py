@@ -133,7 +133,7 @@ def test_the_same_loops_have_the_same_digests_in_every_process(monkeypatch):
         game = match(foe("stochastic"), [make(name)], 300)
         for several in (True, False):
             seat = bandit._sit_down(game, game.algorithms[0], several)
-            loop = seat.play_block.args[0] if seat.together else seat.play_block
+            loop = seat.play_block.loop.play if seat.together else seat.play_block
             assert loop.__qualname__.startswith("play_block__")
 
 
