@@ -301,8 +301,9 @@ class Interpreter(Memory):
             self.assign(node.target.id, self.binary(type(node.op), named, self.read(node.value)))
             return
         place = named if isinstance(named, Array) else self.place(node.target)
+        before = self.loaded(place)  # of a number: before the other side is evaluated, which may change it
         value = self.read(node.value)
-        found = self.binary(type(node.op), self.loaded(place), value)
+        found = self.binary(type(node.op), before, value)
         if place.axes:
             if isinstance(value, Array) and value.field == place.field and value.indices != place.indices:
                 unsupported("an operation of an array in place with another part of it")  # numba reads what it wrote
