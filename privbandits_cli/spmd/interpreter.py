@@ -130,8 +130,9 @@ class Interpreter(Memory):
                 self.alone[key] = alone(self.context, b.module, key, result, learned, self.spacing, False)[1]
             return b.call(self.alone[key], [*given, flag])
 
-        if self.dry:
-            self.new |= alone(None, ir.Module(), key, result, learned, self.spacing, True)[0].new
+        if self.dry and key not in self.alone:  # once in each reading
+            reader, self.alone[key] = alone(None, ir.Module(), key, result, learned, self.spacing, True)
+            self.new |= reader.new
         found = self.each(result, numbers, call)
         self.fault(Number("b", False, b.load(flag)))
         return found

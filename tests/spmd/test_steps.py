@@ -62,3 +62,12 @@ def test_it_has_no_form_for_several_trials(steps, reason, tmp_path):
 def test_an_error_ends_a_loop_whose_trials_all_go_on(tmp_path):
     here, there = played("n = int(state.c)\nwhile n > 0:\n    n = 6 // int(state.c - 3) + 1", tmp_path)
     assert isinstance(here.error, Alone) and isinstance(there.error, ZeroDivisionError)
+
+
+HELPER = "\n\ndef changed(state, arm):\n    state.f[arm] = -3.0\n    state.x = 5.0\n    return 0.25\n"
+
+
+@pytest.mark.parametrize("steps", ["state.f[arm] += changed(state, arm)", "state.x -= changed(state, arm)"])
+def test_a_number_changed_in_place_is_read_before_the_other_side_changes_it(steps, tmp_path):
+    here, there = played(steps, tmp_path, HEAD + HELPER)
+    assert here.error is None and here == there
