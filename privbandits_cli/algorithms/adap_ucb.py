@@ -27,7 +27,7 @@ class Parameters(bandit.Algorithm):
     private = True
     drawn = ("laplace",)
     made_private_by = "Laplace noise on the mean of each episode"
-    observed = views.Mean("means")
+    observed = views.Noisy("means")
     general_caveats = (
         "The test of the noise observes the mean of each arm's first episode, which has a single gain. Coupled games "
         "observe all episodes.",

@@ -50,7 +50,7 @@ class Phased(bandit.Algorithm):
     private = True
     drawn = ("laplace",)
     made_private_by = "Laplace noise on the sum of each phase"
-    observed = views.Mean("sums", played="played", length="length")
+    observed = views.Noisy("sums")
     general_caveats = ("The test of the noise observes the sum of each arm's first phase.",)
     later = frozenset({"first"})
 

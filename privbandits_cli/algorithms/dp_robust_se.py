@@ -35,7 +35,7 @@ class Parameters(Eliminating):
     private = True
     drawn = ("laplace",)
     made_private_by = "Laplace noise on the mean of each epoch"
-    observed = views.Mean("means", canary, played="cycle", length="cycles")
+    observed = views.Noisy("means", canary)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
 

@@ -107,7 +107,7 @@ class Tuned(Parameters):
         return found
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Tree("means", canary, self.tree(setting))
+        return views.Noisy("means", canary)
 
     def caveats(self, setting: Setting) -> list[str]:
         state, rounds = self.state(setting)[0], math.log(2) + 4 * math.log(setting.horizon)

@@ -28,7 +28,7 @@ class Parameters(bandit.Algorithm):
     private = True
     drawn = ("laplace",)
     made_private_by = "Laplace noise on the mean of each epoch"
-    observed = views.Mean("means", played="cycle", length="cycles")
+    observed = views.Noisy("means")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     beta: Chance | None = Field(None, description="β, failure probability of the confidence; default 1/T")

@@ -29,7 +29,7 @@ class Parameters(tsallis_switch.Blocks):
     private = True
     drawn = ("uniform", "laplace")
     made_private_by = "Laplace noise on the loss of each block"
-    observed = views.Mean("losses", played="played", length="length")
+    observed = views.Noisy("losses")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
 

@@ -154,7 +154,7 @@ class Parameters(bandit.Algorithm):
         )
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Mean("means") if self.hybrid else views.Tree("means", counter=self._tree(setting))
+        return views.Noisy("means")
 
     def caveats(self, setting: Setting) -> list[str]:
         if self.bonus == "without_nu":

@@ -38,7 +38,7 @@ class Parameters(bandit.Algorithm):
     private = True
     drawn = ("laplace", "bits")
     made_private_by = "Laplace noise on the sum of each epoch"
-    observed: ClassVar[views.View | None] = views.Mean("sums")
+    observed: ClassVar[views.View | None] = views.Noisy("sums")
     general_caveats = ("The test of the noise observes the sum of each arm's first epoch, which has a single gain.",)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")

@@ -33,7 +33,7 @@ class Parameters(Eliminating):
     pairs = 8.0
     drawn = ("laplace",)
     made_private_by = "every gain truncated, then Laplace noise"
-    observed = views.Report("sums", canary)
+    observed = views.Noisy("sums", canary)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     err: Literal["corrected", "printed"] = Field("corrected", description="√R, or the printed R, in the width")

@@ -70,7 +70,7 @@ class Tuned(Parameters):
         return noised(one, delta, source, "report", view, surely=one.part(share), neighbours=neighbours)
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Report("sums", canary)
+        return views.Noisy("sums", canary)
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

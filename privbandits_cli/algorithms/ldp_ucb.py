@@ -70,7 +70,7 @@ class Parameters(bandit.Algorithm):
         return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Report("sums") if self.report == "laplace" else views.Unseen(BIT)
+        return views.Noisy("sums") if self.report == "laplace" else views.Unseen(BIT)
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["The auditor can only test reports with Laplace noise."] if self.report == "bernoulli" else []

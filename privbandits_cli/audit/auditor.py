@@ -16,7 +16,7 @@ from privbandits_cli.audit import counted_grams, gram_reports, grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
 from privbandits_cli.audit.correlated import audit_correlated
-from privbandits_cli.audit.coupling import after_coupling
+from privbandits_cli.audit.coupling import audit_noise
 from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.fits import audit_fits
@@ -26,9 +26,7 @@ from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.numbers import given_more
 from privbandits_cli.audit.phase_sums import audit_phases
 from privbandits_cli.audit.posteriors import audit_drawn
-from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
-from privbandits_cli.audit.trees import audit_tree
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.games import bandit, views
@@ -36,7 +34,6 @@ from privbandits_cli.games.guards import is_own
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.mechanisms import arm_trees
 from privbandits_cli.mechanisms.counter import Counter
 from privbandits_cli.mechanisms.oracle import Oracle
 from privbandits_cli.numerics.jit import PluginError, Records, quickly
@@ -82,10 +79,10 @@ def audit(
     asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else bandit.Asked({}, {})
     if asked.more and isinstance(view, views.Arms):
         return Audit("NOT AUDITABLE", str(claim), "the arms are not drawn by one number `rng.uniform` a round", 0)
-    gaussian = isinstance(view, views.Mean) and view.gaussian
+    gaussian = isinstance(view, views.Noisy) and view.gaussian
     if gaussian and ("normal" not in asked.periods or claim.delta == 0):
         lacks = "one number `rng.normal` a round" if claim.delta else "a guarantee with δ > 0"
-        raise PluginError(f"view returned a views.Mean of Gaussian noise, which needs {lacks}", type(algorithm).view)
+        raise PluginError(f"view returned a views.Noisy of Gaussian noise, which needs {lacks}", type(algorithm).view)
     drawn = isinstance(view, views.Drawn)
     if drawn and (asked != bandit.Asked({}, {"normal": setting.n_arms}) or claim.delta == 0):
         lacks = "K numbers `rng.normal` a round and no others, and a guarantee with δ > 0"
@@ -139,7 +136,7 @@ def _fitting(game: str) -> str:
 
 
 def _written(kind: type[views.View]) -> str:
-    """A view as a file writes it, with the fields that have no default: `views.Tree(values)`."""
+    """A view as a file writes it, with the fields that have no default: `views.Noisy(values)`."""
     needed = [field.name for field in fields(kind) if field.default is MISSING]
     return f"views.{kind.__name__}({', '.join(needed)})"
 
@@ -149,12 +146,6 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
     name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
-    if name in ("played", "length") and value is not None:
-        counts = np.asarray(state[0][value])
-        if counts.dtype.kind not in "iu" or counts.shape not in ((), (n_arms,)):
-            return (
-                f"whose `{name}` is {value!r}: name a field that counts plays, of each arm or of all, in whole numbers"
-            )
     if name in ("counter", "oracle") and not isinstance(value, MECHANISMS[type(view)][0]):
         return f"whose `{name}` is {value!r}: {MECHANISMS[type(view)][1]} (mechanisms/)"
     if kind not in (views.Place, views.Range):
@@ -223,11 +214,9 @@ TRIOS: dict[type[Any], Callable[[Target[Any]], Trio]] = {
     views.GramReport: gram_reports.trio,
 }
 AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
-    views.Release: after_coupling(audit_release),
-    views.Report: after_coupling(audit_report),
-    views.Mean: after_coupling(audit_mean),
+    views.Release: audit_noise,
+    views.Noisy: audit_noise,
     views.Drawn: audit_drawn,
-    views.Tree: after_coupling(audit_tree),
     views.Arms: audit_arms,
     views.ModularSum: audit_sums,
     views.Prefix: prefixes.audit_prefixes,
@@ -242,7 +231,6 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Answer: _answer_and_base,
 }
 MECHANISMS: dict[type[views.View], tuple[Any, str]] = {  # what `counter` or `oracle` of a view may be, and in words
-    views.Tree: (arm_trees.Counter | None, "leave it out, or give a KAry or a Smooth"),
     views.CountedGram: (Counter, "give a Counter"),
     views.Fits: (Oracle, "give an Oracle"),
 }

@@ -17,10 +17,8 @@ The game is the configured one, with all its rounds or its first LONGEST rounds.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -35,9 +33,7 @@ from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit, claimed, like_these
 from privbandits_cli.games.bandit import Floats
-from privbandits_cli.games.players import Setting
-from privbandits_cli.games.views import Kept, Release, Report, Tree
-from privbandits_cli.mechanisms.arm_trees import Counter, chosen
+from privbandits_cli.games.views import Noisy, Release
 from privbandits_cli.numerics.jit import Records
 
 LONGEST = 2**18  # rounds of a game
@@ -53,10 +49,15 @@ CUT = (
     "`choose`, which costs no privacy"
 )
 OTHERS_NOISE = "the noise of what is released is not `rng.{}` alone, the one number a round that this audit moves"
-ALONE = (
-    "what hides a gain by itself stays in all that is released later; sums whose noise changes are a `views.Tree` or a "
-    "`views.Mean`"
+ALONE = "what hides a gain by itself, as `local` says of it, stays in all that is released later"
+UNMOVED = "no gain changes what the view names: let it name numbers that every gain changes"
+UNIFORM = "no `rng.{0}` moves what the view names, whose noise is made of `rng.uniform`: make it of `rng.{0}`"
+CURVED = (
+    "what the view names is not a true value plus a multiple of `rng.{}`, or rounding hides that multiple: its cost "
+    "cannot be computed"
 )
+WEAKEST = 4  # releases with the least noise, whose gains are canaries
+WEAKER = 1e-4  # an arm whose gains cost more by this share has canaries of its own
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 ROUNDED_OFF = 1e-11  # a smaller move of a Laplace number may be the rounding of a sum of thousands of them
 NUDGE = 1e-8  # of a Laplace number, which is far more than the rounding of a release
@@ -78,21 +79,17 @@ class Spent(NamedTuple):
     again: int = 0
 
 
-@dataclass(frozen=True)
-class Coupling:
+class Coupling(NamedTuple):
     """The result of coupled games.
 
-    rounds: the number of rounds of each game. violation: the violation in words, or None. forced: whether every release
-    could be made equal. unknown: in words, why the games decide nothing. loss: the largest privacy loss of one gain, in
-    nats, exact; None if a release is not linear in its Laplace number. at: the round of that gain. canaries: the number
-    of gains whose loss was computed. assumed: in words, what some of these games took for granted.
+    rounds: the number of rounds of each game. violation: the violation in words, or "". loss: the largest privacy loss
+    of one gain, in nats, exact. canaries: the number of gains whose loss was computed. unknown: in words, why the games
+    decide nothing, or "". assumed: in words, what some of these games took for granted.
     """
 
     rounds: int
-    violation: str | None = None
-    forced: bool = True
-    loss: float | None = None
-    at: int = 0
+    violation: str = ""
+    loss: float = 0.0
     canaries: int = 0
     unknown: str = ""
     assumed: str = ""
@@ -102,16 +99,28 @@ class Coupling:
         return f"pairs of games of {self.rounds:,} rounds with equal releases, {self.canaries:,} with one other gain"
 
 
-def coupled(target: Target[Kept | Release]) -> Coupling:
+def coupled(target: Target[Noisy | Release]) -> Coupling:
     """Play pairs of games with equal releases: all gains different, and then one gain different at a time."""
     rounds, rng = int(min(target.setting.horizon, LONGEST)), target.stream("couple")
     uniform: Floats = np.stack([target.numbers("uniform", rounds), *rng.random((OTHERS, rounds))], axis=1)
     early: Floats = (np.arange(MANY) + rng.random((min(EARLY, rounds), MANY))) / MANY
     game = _Game(target, compiled(target), uniform, early, target.numbers(target.noise, rounds))
-    pairs, canaries = _pairs(rounds, target.setting.n_arms, rng), _canaries(rounds, rng)
-    gains = (rng.random(rounds) < DEEP).astype(float)
-    linear, worst, rounded, several = True, Spent(), False, False
-    for found, spent in chain(game.all_different(pairs), game.one_different(gains, canaries)):
+    canaries: list[int] = []
+    linear, worst, rounded, several, alone = True, Spent(), False, False, target.algorithm.local
+
+    def games() -> Iterator[tuple[Played, Spent]]:
+        known = 0.0  # the largest cost of a gain in its own release, so far
+        for first, second, best in _pairs(rounds, target):
+            found, spent = game.all_different(first, second, best)
+            yield found, spent
+            cost = float(found.costs[found.arms == best].max(initial=0.0))
+            if cost > (1 + WEAKER) * known:
+                chosen = _weakest(found, best) if known else _canaries(found, rng)
+                known = cost
+                canaries.extend(chosen)
+                yield from game.one_different(first, best, chosen)
+
+    for found, spent in games():
         if found.outcome != AGREED:
             return game.stopped(found, rounds)
         linear, worst, rounded = linear and found.linear, max(worst, spent), rounded or found.rounded
@@ -119,34 +128,15 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
         if spent.excess:
             cost = f"the gain of round {spent.gain:,} costs at least {spent.excess}"
             words = f"{cost}: the release of round {spent.release:,} needs more noise"
-            return Coupling(rounds, words, True, spent.loss, spent.gain)
-        if spent.again and isinstance(target.view, Release | Report):
+            return Coupling(rounds, words, spent.loss)
+        if spent.again and (alone or isinstance(target.view, Release)):
             words = f"the gain of round {spent.gain:,} needs other noise in round {spent.again:,}, too: {ALONE}"
-            return Coupling(rounds, words, True, spent.loss, spent.gain)
-    each = isinstance(target.view, Tree) and target.claim.delta == 0  # whether the loss of each gain was computed
-    others = (
-        f"gains cost at most what the {len(canaries):,} cost that were changed alone" if several and not each else ""
-    )
-    loss, assumed = worst.loss if linear else None, "; ".join(filter(None, [others, rounded * ROUNDED]))
-    return Coupling(rounds, None, True, loss, worst.gain, len(canaries), assumed=assumed)
-
-
-def _pairs(rounds: int, n_arms: int, rng: Generator) -> list[tuple[Floats, Floats, int]]:
-    """Pairs of games whose gains all differ, and the arm that earns these gains; the other arms earn 1 minus them."""
-    inside: Floats = rng.random((2, rounds))
-    coins: Floats = rng.integers(0, 2, rounds).astype(float)
-    for step, grid in enumerate((2, 4, 10)):  # 0.5 and other round numbers are gains, too
-        inside[:, step::6] = np.round(grid * inside[:, step::6]) / grid
-    ends = [(np.ones(rounds), np.zeros(rounds), best) for best in range(min(ARMS, n_arms))]
-    return [(coins, 1.0 - coins, 0), (inside[0], inside[1], 0), *ends]
-
-
-def _canaries(rounds: int, rng: Generator) -> NDArray[np.int64]:
-    """The rounds, counted from 0, whose gain is a canary: the first ones, those around powers of two, random ones."""
-    powers = 2 ** np.arange(int(math.log2(rounds)) + 1)
-    some = rng.integers(0, rounds, max(16, min(CANARIES, ROUNDS // rounds)))
-    found = np.unique(np.concatenate([np.arange(8), powers - 2, powers - 1, powers, some]))
-    return np.asarray(found[(found >= 0) & (found < rounds)], np.int64)
+            return Coupling(rounds, words, spent.loss)
+    if not linear:
+        return Coupling(rounds, unknown=CURVED.format(target.noise))
+    others = f"gains cost at most what the {len(canaries):,} cost that were changed alone" if several else ""
+    assumed = "; ".join(filter(None, [others, rounded * ROUNDED]))
+    return Coupling(rounds, "", worst.loss, len(canaries), "" if worst.loss else UNMOVED, assumed)
 
 
 class Played(NamedTuple):
@@ -165,41 +155,50 @@ class Played(NamedTuple):
     arms: NDArray[np.int64]
     rounded: bool
 
-    def losses(self, tree: Counter | None) -> Floats:
-        """The privacy loss of each round's gain, `[rounds]`: that of its release or, in a tree, of all its nodes."""
-        if tree is None:
-            return self.costs
-        losses = np.zeros(len(self.costs))
-        for arm in np.unique(self.arms).tolist():
-            own = np.flatnonzero(self.arms == arm)
-            added = np.zeros(len(own) + 1)
-            np.add.at(added, begins(tree.levels(len(own))), self.costs[own])
-            added[1:] -= self.costs[own]
-            losses[own] = np.cumsum(added)[:-1]
-        return losses
+
+def _pairs(rounds: int, target: Target[Noisy | Release]) -> list[tuple[Floats, Floats, int]]:
+    """Pairs of games whose gains all differ, and the arm that earns these gains; the other arms earn 1 minus them.
+
+    The gains of the first game are those around the canaries.
+    """
+    rng = target.stream("pairs")
+    deep, coins = (rng.random(rounds) < DEEP).astype(float), rng.integers(0, 2, rounds).astype(float)
+    inside: Floats = rng.random((2, rounds))
+    for step, grid in enumerate((2, 4, 10)):  # 0.5 and other round numbers are gains, too
+        inside[:, step::6] = np.round(grid * inside[:, step::6]) / grid
+    ends = [(np.ones(rounds), np.zeros(rounds), best) for best in range(min(ARMS, target.setting.n_arms))]
+    return [(deep, 1.0 - deep, 0), (coins, 1.0 - coins, 0), (inside[0], inside[1], 0), *ends]
 
 
-def begins(levels: NDArray[np.int8]) -> NDArray[np.int64]:
-    """The number of items before the node of each item, `[items]`; the last of them closed a node at least as high."""
-    found = np.zeros(len(levels), np.int64)
-    for level in np.unique(levels).tolist():
-        high = np.flatnonzero(levels >= level)
-        before = np.concatenate([[0], high[:-1] + 1])
-        own = levels[high] == level
-        found[high[own]] = before[own]
-    return found
+def _canaries(found: Played, rng: Generator) -> list[int]:
+    """The rounds, counted from 0, whose gain is a canary, given a game without them.
+
+    They are the first rounds, those around powers of two, random ones, and those around releases with the least noise.
+    In a tree, a gain is in most nodes if many plays of its arm before it were a multiple of a power of two.
+    """
+    rounds = len(found.costs)
+    powers = 2 ** np.arange(int(math.log2(rounds)) + 1)
+    some = rng.integers(0, rounds, max(16, min(CANARIES, ROUNDS // rounds)))
+    kept = [*range(8), *(powers - 2), *(powers - 1), *powers, *some, *_weakest(found)]
+    return sorted({int(t) for t in kept if 0 <= t < rounds})
 
 
-def tree_of(view: Tree, setting: Setting) -> Counter:
-    """The tree that an arm's sums come from."""
-    counter: Counter = view.counter or chosen("tree", int(setting.horizon))
-    return counter
+def _weakest(found: Played, best: int | None = None) -> list[int]:
+    """The rounds of gains that the least noise hides, of one arm or of all: see `_canaries`."""
+    costs, kept = np.where((found.arms == best) | (best is None), found.costs, 0.0), set[int]()
+    costly = np.flatnonzero(costs >= (1 - SLACK) * costs.max())
+    for t in [*costly[: WEAKEST // 2], *costly[-WEAKEST // 2 :]]:
+        own = np.flatnonzero(found.arms == found.arms[t])
+        sizes = 2 ** np.arange(len(own).bit_length())
+        starts = np.searchsorted(own, t) // sizes * sizes
+        kept |= set(own[np.minimum([*starts, *(starts + sizes)], len(own) - 1)].tolist())
+    return sorted(kept)
 
 
 class _Game(NamedTuple):
     """The pairs of games of one target."""
 
-    target: Target[Kept | Release]
+    target: Target[Noisy | Release]
     loops: Loops
     uniform: Floats
     early: Floats
@@ -230,7 +229,7 @@ class _Game(NamedTuple):
         """Whether noise that differs by little more than rounding also leads to other arms."""
         t, rng = found.rounds, self.target.stream("nudges")
         n, z = t - start, self.laplace[start:t]
-        size = NUDGE * (1.0 + np.abs(z) + np.abs(found.moves[:n]) + found.costs[:n])
+        size = NUDGE * (1.0 + np.abs(z) + found.moves[:n] + found.costs[:n])
         right = self._choice(found.states[3:4], found.uniform, t)
         for _ in range(NUDGED):
             states, arms = np.repeat(state, 6), np.zeros(n, np.int64)
@@ -240,35 +239,32 @@ class _Game(NamedTuple):
                 return True
         return False
 
-    def all_different(self, pairs: Sequence[tuple[Floats, Floats, int]]) -> Iterator[tuple[Played, Spent]]:
-        """Games in which all gains differ, each with the largest cost of a gain.
+    def all_different(self, first: Floats, second: Floats, best: int) -> tuple[Played, Spent]:
+        """A pair of games in which all gains differ, with the largest cost of a gain in its own release.
 
-        At δ = 0, a gain costs the loss of its release or, in a tree, of all its nodes. At δ > 0, only its own release
-        is judged, by the most that one Laplace number may cost.
+        At δ > 0, this is judged by the most that one Laplace number may cost.
         """
-        epsilon, delta, view = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta, self.target.view
-        tree = tree_of(view, self.target.setting) if isinstance(view, Tree) and delta == 0 else None
-        for first, second, best in pairs:
-            found = self.play(self.target.state, first, second, 0, best)
-            losses = found.losses(tree)
-            gain, release = int(np.argmax(losses)), int(np.argmax(found.costs))
-            loss, allowed = float(losses[gain]), epsilon - 2 * math.log1p(-delta)
-            if self.target.gaussian:
-                loss, allowed = gaussian.epsilon_of(loss, delta), epsilon
-            excess = "" if loss <= allowed else f"ε = {at_least(loss)}"
-            yield found, Spent(loss, gain + 1, release + 1, excess)
+        epsilon, delta = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta
+        found = self.play(self.target.state, first, second, 0, best)
+        at = int(np.argmax(found.costs))
+        loss, allowed = float(found.costs[at]), epsilon - 2 * math.log1p(-delta)
+        if self.target.gaussian:
+            loss, allowed = gaussian.epsilon_of(loss, delta), epsilon
+        return found, Spent(loss, at + 1, at + 1, "" if loss <= allowed else f"ε = {at_least(loss)}")
 
-    def one_different(self, gains: Floats, canaries: NDArray[np.int64]) -> Iterator[tuple[Played, Spent]]:
+    def one_different(self, gains: Floats, best: int, canaries: Sequence[int]) -> Iterator[tuple[Played, Spent]]:
         """Games in which only the gain of one round differs, each with the cost of this gain."""
         claim, state, before = self.target.claim, np.repeat(self.target.state, 6), 0
-        for t in canaries.tolist():
+        for t in canaries:
             arms = np.zeros(t - before, np.int64)
-            self.loops.advance(state, gains[before:t], self.uniform[before:t], self.laplace[before:t], 0, arms)
+            self.loops.advance(state, gains[before:t], self.uniform[before:t], self.laplace[before:t], best, arms)
             before = t
             other = gains.copy()
             other[t] = 1.0 - other[t]
-            found = self.play(state[:1], gains, other, t)
-            moves = np.abs(found.moves)
+            found = self.play(state[:1], gains, other, t, best)
+            moves = found.moves
+            if found.costs[0] > (1 + WEAKER) * moves[0] > 0.0:  # the range of gains is wider than that of the canary
+                moves = moves * found.costs[0] / moves[0]
             loss = float(moves.sum()) if found.linear else 0.0
             if self.target.gaussian:
                 loss = gaussian.epsilon_of(math.hypot(*moves[moves > 0]), claim.delta) if found.linear else 0.0
@@ -290,7 +286,7 @@ class _Game(NamedTuple):
             return Coupling(rounds, unknown=CUT)
         if found.outcome != ARM:
             if found.outcome == BARE and self._noise_of_uniform_numbers(found):
-                return Coupling(rounds, forced=False)
+                return Coupling(rounds, unknown=UNIFORM.format(self.target.noise))
             return Coupling(rounds, f"in round {t + 1:,} {FOUND[found.outcome]}")
         words = f"in round {t + 1:,} two games with the same releases play different arms"
         right = self._choice(states[3:4], found.uniform, t)
@@ -325,34 +321,16 @@ class _Game(NamedTuple):
         return still and len({release(u, z) for u in some}) > 1
 
 
-def after_coupling(law: Callable[[Target[Any], bool], Audit]) -> Callable[[Target[Any]], Audit]:
-    """The audit that plays coupled games, and then the games of the test `law` of the noise."""
-
-    def audited(target: Target[Any]) -> Audit:
-        found, claim = coupled(target), claimed(target)
-        if found.violation:
-            return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
-        if found.unknown:
-            return Audit("NOT AUDITABLE", claim, found.unknown, 0)
-        result = law(target, found.loss is not None and (target.claim.delta == 0 or target.gaussian))
-        if result.verdict == "NOT AUDITABLE" and not found.loss:
-            return result
-        most = f"no arm after arm {ARMS} is ever the best one" if target.setting.n_arms > ARMS else ""
-        known = result.assumed, like_these(found.rounds, target.setting.horizon), most, found.assumed
-        later = [*filter(None, known)]
-        played = "; ".join(filter(None, [found.games(), result.played]))
-        if not found.forced:
-            alone = f"choose reads the view alone (no `rng.{target.noise}` moves the release, so none can be forced)"
-            return replace(result, played=result.played, assumed="; ".join([alone, *later]))
-        words = ["equal releases lead to equal arms"]
-        if found.loss is None:
-            later.append("the noise has the claimed scale wherever the release is not linear in it")
-        else:
-            at = " at δ = 0" if target.claim.delta > 0 and not target.gaussian else ""
-            words.append(f"a gain costs at most ε = {at_most(found.loss)}{at}, exactly: less noise would be found")
-            seen = max(found.loss, result.epsilon_seen or 0.0)
-            result = replace(result, epsilon_seen=seen, refutable=target.claim.epsilon)
-        words.append(result.found)
-        return replace(result, found="; ".join(words), played=played, assumed="; ".join(later))
-
-    return audited
+def audit_noise(target: Target[Noisy | Release]) -> Audit:
+    """Whether arms follow from the releases alone, and whether these reveal more about a gain than (ε, δ) allows."""
+    found, claim = coupled(target), claimed(target)
+    if found.violation:
+        return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
+    if found.unknown:
+        return Audit("NOT AUDITABLE", claim, found.unknown, 0)
+    most = f"no arm after arm {ARMS} is ever the best one" if target.setting.n_arms > ARMS else ""
+    later = "; ".join(filter(None, [like_these(found.rounds, target.setting.horizon), most, found.assumed]))
+    at = " at δ = 0" if target.claim.delta > 0 and not target.gaussian else ""
+    cost = f"a gain costs at most ε = {at_most(found.loss)}{at}, exactly: less noise would be found"
+    words, games = f"equal releases lead to equal arms; {cost}", found.games()
+    return Audit("CONSISTENT", claim, words, found.rounds, found.loss, target.claim.epsilon, games, later)

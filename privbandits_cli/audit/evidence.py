@@ -19,6 +19,7 @@ from privbandits_cli.numerics.types import Floats
 Test = Literal["bets", "counts"]
 
 ENOUGH = 32  # numbers, at least, in a group whose scale is tested
+FEWEST = 1024  # numbers, at least, of a test of all of them
 FIRST = 6  # the first window ends with round 2^FIRST
 LARGEST = 50.0  # no count can reach this ε: a run would need e^50 rounds
 
@@ -117,15 +118,6 @@ def refutable(n: int, p: float, epsilon: float, delta: float, alpha: float) -> f
     if epsilon >= most or p <= delta or growth(most) < 0:
         return None
     return float(optimize.brentq(growth, epsilon, most))
-
-
-def epsilon_from_guesses(right: int, guesses: int, alpha: float) -> float:
-    """A lower limit on a pure ε from one run with many independent canaries (Steinke, Nasr & Jagielski 2023).
-
-    Under ε each guess is right with probability at most e^ε/(1 + e^ε), given all others.
-    """
-    low, _ = clopper_pearson(right, guesses, alpha)
-    return max(0.0, math.log(low / (1 - low))) if 0 < low < 1 else (math.inf if low >= 1 else 0.0)
 
 
 @dataclass(frozen=True)

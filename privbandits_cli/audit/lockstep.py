@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.games.views import Kept, View
+from privbandits_cli.games.views import Noisy, View
 from privbandits_cli.numerics.jit import Records, unbound
 
 observe: Any = unbound  # these are bound when a loop is compiled
@@ -28,6 +28,7 @@ STRAIGHT = 3  # attempts to force a release that is linear in the number; all bu
 ROUNDING = 1e-9  # of a released value, in scales of its noise
 GRAIN = 1e-12  # of a number that is too large to be a sum of gains: a product or a power of them
 HUGE = 1e12  # a Laplace number that moves every release to the end of its range, if it has one
+CLEAR = 1e4  # a scale of noise is measured if it is this many times the rounding of a release
 WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
 
 AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED, CLIPPED = range(9)  # what ends a pair of games
@@ -167,9 +168,9 @@ def couple(
     rounds played before; rest: rounds of a block before its last one; least: a smaller move is rounding; bounded:
     whether all gains are in [0, 1], whatever the canary's range; rounding: whether to `round_off` after each round.
 
-    Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
-    own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
-    uniform number of that choice, and whether every release was linear in its Laplace number.
+    Filled in for each round: `moves`, the sizes of those of the Laplace number of B; `costs`, what hiding the round's
+    whole range in its own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds
+    before that, the uniform number of that choice, and whether every release was linear in its Laplace number.
     """
     linear, most = True, 0.0
     for t in range(len(laplace)):
@@ -211,14 +212,14 @@ def couple(
             wide = WIDE * (uniform[t, -1] - 0.5)
             if own != 0.0 and (choice(states, 3, u, wide) != arm or choice(states, 4, u, z + move) != arm):
                 return NUMBER, t, 0.0, linear
-            blur = 4e-16 * (abs(wanted) + abs(before))  # of the differences of released values
-            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= 1e7 * blur or 0.0 < moved < 1e7 * blur:
+            blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # of the differences of released values
+            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= CLEAR * blur:
                 linear = linear and moved == 0.0
-            elif abs(slope - own) > 1e-6 * abs(slope):
+            elif abs(slope - own) > 1e-6 * abs(slope) + blur:
                 return CLIPPED if clipped(states, arm, gain, other, u) else SCALE, t, 0.0, linear
             else:
-                costs[t] = moved / abs(slope)
-            moves[t] = move if abs(move) > least else 0.0
+                costs[t], error = max(0.0, moved - blur) / (abs(slope) + blur), slack / abs(slope)
+            moves[t] = max(0.0, abs(move) - error) if abs(move) > least else 0.0
         most = max(most, abs(low) + abs(high) + abs(wanted) + abs(before))
         if rounding:
             round_off(words, fields, most * (start + t + 1))
@@ -276,7 +277,7 @@ class Loops(NamedTuple):
 
 def compiled(target: Target[View]) -> Loops:
     """The loops with the steps of a target."""
-    kept = isinstance(target.view, Kept)
+    kept = isinstance(target.view, Noisy)
     watch = target.loop(observe_value if kept else observe_release)
     calls = {
         "ranges": target.call(range_of_canary),

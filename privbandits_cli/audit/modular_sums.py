@@ -26,7 +26,6 @@ from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import choose_on_copy, values_settled
 from privbandits_cli.audit.numbers import further_laplace
-from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import carrier, copy
 from privbandits_cli.audit.verdict import EXACT, Audit, law_words, like_these
@@ -184,7 +183,7 @@ def audit_sums(target: Target[ModularSum]) -> Audit:
     found = _played(target, games, rounds)
     if isinstance(found, str):
         return Audit("VIOLATION", words, found, games * rounds)
-    if len(found.seen) * SAMPLES < FEWEST:
+    if len(found.seen) * SAMPLES < evidence.FEWEST:
         few = f"only {len(found.seen)} sums have noise of at most {LARGEST:,.0f} whole numbers"
         return Audit("NOT AUDITABLE", words, few, games * rounds)
     return _judged(target, words, found, games)

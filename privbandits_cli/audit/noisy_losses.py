@@ -17,8 +17,7 @@ import numpy as np
 
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.draws import ALIKE, Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
-from privbandits_cli.audit.evidence import ENOUGH
-from privbandits_cli.audit.releases import FEWEST
+from privbandits_cli.audit.evidence import ENOUGH, FEWEST
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy
 from privbandits_cli.audit.verdict import EXACT, Audit, law_words

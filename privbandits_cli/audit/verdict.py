@@ -13,8 +13,7 @@ from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.evidence import Conformance, Test
 from privbandits_cli.audit.target import Target
-from privbandits_cli.games.views import Mean, Release, Report, Tree, View
-from privbandits_cli.mechanisms.tree import depth
+from privbandits_cli.games.views import Noisy, Release, View
 from privbandits_cli.numerics.types import Floats
 
 Verdict = Literal["VIOLATION", "CONSISTENT", "NOT AUDITABLE"]
@@ -23,9 +22,7 @@ Scores = Callable[[float], Floats]
 
 OBSERVED: dict[type[View], str] = {
     Release: "each noisy gain",
-    Report: "each noisy report",
-    Mean: "each noisy mean or sum",
-    Tree: "all noisy sums",
+    Noisy: "all noisy numbers of the arms",
 }
 LEARN = 0.25  # share of the budget on which events are chosen; the rest decides
 EXACT = 1e-6  # relative error of what is measured or computed, not estimated
@@ -185,42 +182,4 @@ def like_these(rounds: int, horizon: float) -> str:
 
 def claimed(target: Target[View]) -> str:
     """The claim in words, for a view with one number for each gain."""
-    if target.gaussian:
-        noise = "Gaussian noise of the deviation that this takes"
-    elif isinstance(target.view, Mean):
-        noise = "Laplace noise of the scale that this takes"
-    elif isinstance(target.view, Tree):
-        noise = f"Laplace noise of scale {depth(target.setting.horizon)}/ε times a gain's range on each node"
-    else:
-        noise = "Laplace noise of scale 1/ε times its range"
-    return f"{target.claim} of {OBSERVED[type(target.view)]}, {noise}"
-
-
-def judge(target: Target[View], observed: Floats, coins: Floats, conforms: Conformance) -> Audit:
-    """The verdict on the noisy numbers `observed`, which would equal their coins if they had no noise."""
-    if target.gaussian:
-        found = contest(target, observed, coins, target.claim.epsilon, target.claim.delta)
-        result = decided(claimed(target), found, found.limit(), conforms, len(observed))
-        return replace(result, refutable=found.refutable())
-    found = contest(target, observed, coins, target.claim.epsilon)
-    limit = guesses_lower_limit(observed, coins, found.event, found.learn)
-    result = decided(claimed(target), found, limit, conforms, len(observed))
-    return replace(result, refutable=found.refutable(0.5))  # half of the noise is beyond the canary's range
-
-
-def guesses_lower_limit(observed: Floats, coins: Floats, event: evidence.Event, learn: int) -> float:
-    """A lower limit on ε from one run: guess each coin from a noisy number that lies outside [0, 1], else abstain.
-
-    Under Laplace noise these guesses are right with the full odds e^ε. If the event that was chosen lies elsewhere, as
-    without noise or with stale noise, it guesses the rounds after the first `learn`. Each of the two limits has half
-    the level, and the larger one counts.
-    """
-    by_model = np.where(observed > 1, 1.0, np.where(observed < 0, 0.0, np.nan))
-    by_event = np.where((observed > event.threshold) == (event.above != event.swapped), 1.0, 0.0)
-    by_event[:learn] = np.nan
-    limits = []
-    for guess in (by_model, by_event):
-        made = ~np.isnan(guess)
-        right = int(np.sum(guess[made] == coins[made]))
-        limits.append(evidence.epsilon_from_guesses(right, int(made.sum()), REPORTED / 2))
-    return max(limits)
+    return f"{target.claim} of {OBSERVED[type(target.view)]}, {'Gaussian' if target.gaussian else 'Laplace'} noise"

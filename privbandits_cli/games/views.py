@@ -57,32 +57,17 @@ class Release(View):
 
 
 @dataclass(frozen=True)
-class Kept(View):
-    """One number for each arm, the only path by which a gain of that arm acts; it has Laplace noise.
+class Noisy(View):
+    """One number for each arm, the only path by which a gain of that arm acts: noisy sums, means, or reports.
 
+    When noise enters a number, and how long it stays there, is found by the audit. It is a scale times `rng.laplace`,
+    or times `rng.normal` if `gaussian`.
     canary: the range outside which a gain has no larger effect.
     """
 
     game = "bandit"
     values: Place
     canary: Range = unit
-
-
-@dataclass(frozen=True)
-class Report(Kept):
-    """Sums of reports: each round adds a noisy report of its gain to the sum of the arm played."""
-
-
-@dataclass(frozen=True)
-class Mean(Kept):
-    """The noisy means of epochs, or noisy sums; noise enters with the last gain of an epoch, or with each gain.
-
-    played, length: the fields with the plays of an arm so far in its epoch, and with their total number in the epoch;
-    left out if the first epoch has one play. gaussian: the noise is `rng.normal` times a scale, not `rng.laplace`.
-    """
-
-    played: str | None = None
-    length: str | None = None
     gaussian: bool = False
 
 
@@ -95,16 +80,6 @@ class Drawn(View):
 
     game = "bandit"
     values: Place
-
-
-@dataclass(frozen=True)
-class Tree(Kept):
-    """The noisy running means of an arm; each, times its number of gains, is a sum that a tree releases.
-
-    counter: the tree, a `KAry` or `Smooth` (mechanisms/); default the binary tree for all rounds.
-    """
-
-    counter: Any = None
 
 
 @dataclass(frozen=True)

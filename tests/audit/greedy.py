@@ -17,7 +17,7 @@ class Parameters(bandit.Algorithm):
     private = True
     drawn = ("uniform", "laplace")
     made_private_by = "one tree per arm, Laplace noise on every node"
-    observed = views.Tree("means")
+    observed = views.Noisy("means")
 
     epsilon: float = Field(1.0, gt=0)
     explore: float = Field(10.0, ge=0)

@@ -8,10 +8,7 @@ from scipy import stats
 
 from privbandits_cli.audit import coupling, evidence
 from privbandits_cli.audit.auditor import AUDITS, audit
-from privbandits_cli.audit.releases import audit_release
-from privbandits_cli.audit.target import Target
 from privbandits_cli.games.bandit import Setting
-from privbandits_cli.games.steps import composition, steps
 from tests.audit import FAST, SHORT, conforms, each
 from tests.audit.mutants import CORRECT, MUTANTS
 from tests.conftest import make, some
@@ -60,54 +57,22 @@ def test_no_correct_algorithm_is_flagged(seed, name, test, budget):
 
 @pytest.mark.slow
 def test_reports_are_audited_across_epochs():
-    """With a small c an epoch of LDP-Robust-SE ends within the budget: each report is tested with B of its epoch."""
+    """With a small c an epoch of LDP-Robust-SE ends within the game: each report is tested with B of its epoch."""
     algorithm = make("ldp_robust_se", epsilon=1.0, constants=0.042, epochs=2, v=1.0, u=1.0).tuned(SETTING)
-    first = 4 * int(algorithm.state(SETTING)[0].cycles)
-    audits = [audit(algorithm, SETTING, budget=2**13, seed=seed) for seed in range(3)]
-    assert all(found.verdict == "CONSISTENT" for found in audits)
-    assert first < 2**12 < max(found.cost for found in audits)  # where more than one arm is left after it
-
-
-@pytest.mark.slow
-def test_an_observable_that_no_gain_changes_is_not_auditable():
-    check_unchanged(SMALL, 2**12)
+    assert 4 * int(algorithm.state(SETTING)[0].cycles) < SETTING.horizon
+    assert all(audit(algorithm, SETTING, seed=seed).verdict == "CONSISTENT" for seed in range(3))
 
 
 @pytest.mark.usefixtures("plainly")
-def test_an_observable_that_no_gain_of_a_short_game_changes_is_not_auditable():
-    check_unchanged(SHORT_GAME, 2**10)
-
-
-def check_unchanged(setting, budget):
-    """With one arm left the state does not store its gains, so their noise cannot be tested."""
-    algorithm = make("dp_robust_se", epsilon=1.0).tuned(setting)
-    state = algorithm.state(setting)
-    assert audit(algorithm, setting, budget=budget, state=state.copy()).verdict == "CONSISTENT"
-    state["left"] = 1
-    found = audit(algorithm, setting, budget=budget, state=state)
-    assert found.verdict == "NOT AUDITABLE" and "only 0 gains change a mean" in found.found
-    assert "make their noise of `rng.laplace`" in found.found
-
-
-@pytest.mark.parametrize(("epsilon", "known"), [(0.5, 0.493), (1.0, 0.991), (2.0, 1.987)])
-def test_one_run_with_every_round_a_canary_attains_nearly_all_of_epsilon(epsilon, known):
-    """The expected lower limit at 95 %; that of a run lies within five standard errors of the guesses."""
-    algorithm = make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING)
-    claim, bound = algorithm.guarantee(SETTING), steps(composition(algorithm))
-    setup = algorithm, SETTING, algorithm.view(SETTING), bound, algorithm.state(SETTING), claim
-    found = audit_release(Target(*setup, alpha=0.001, budget=2**18, seed=0, test="bets"))
-    guesses = 2**18 * (1 / 2 + math.exp(-epsilon) / 2)
-    right = 1 / (1 + math.exp(-epsilon))
-    error = math.sqrt(right * (1 - right) / guesses) / (right * (1 - right))
-    assert found.epsilon_seen == pytest.approx(known, abs=5 * error)
-    assert found.epsilon_seen <= epsilon
+def test_an_observable_that_no_gain_changes_is_not_auditable():
+    """The first mean of DP-Robust-SE is released after the end of this game."""
+    found = audit(make("dp_robust_se", epsilon=1.0).tuned(SHORT_GAME), SHORT_GAME)
+    assert found.verdict == "NOT AUDITABLE" and "no gain changes what the view names" in found.found
 
 
 WORDS = {
-    "dp_exp3_lap": "each noisy gain, Laplace noise of scale 1/ε times its range",
-    "ldp_ucb": "each noisy report, Laplace noise of scale 1/ε times its range",
-    "dp_se": "each noisy mean or sum, Laplace noise of the scale that this takes",
-    "dp_ucb": "all noisy sums, Laplace noise of scale 15/ε times a gain's range on each node",
+    "dp_exp3_lap": "each noisy gain, Laplace noise",
+    "dp_ucb": "all noisy numbers of the arms, Laplace noise",
 }
 
 
@@ -121,8 +86,8 @@ def test_the_claim_has_the_same_words_whether_it_is_refuted_or_not(name, budget)
     assert {found.claim for found in audits} == {f"ε = 1 of {WORDS[name]}"}
 
 
-def test_a_claim_too_large_for_counts_is_tested_by_the_law_of_the_noise():
-    """No count reaches ε = 243; the law of the noise is tested all the same, and the loss of a gain is exact."""
+def test_a_claim_too_large_for_counts_is_tested_by_the_exact_loss_of_a_gain():
+    """No count reaches ε = 243."""
     found = audit(make("dp_exp3_lap", epsilon=243).tuned(SMALL), SMALL)
     assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(243)
     assert evidence.refutable(10**6, 0.5, 243.0, 0.0, 0.001) is None
@@ -180,7 +145,7 @@ def test_small_and_large_noise_of_a_short_game_is_told_from_rounding(name, epsil
 def test_the_privacy_loss_of_a_tree_is_that_of_its_levels():
     """One arm: its first gain is in all nodes 1, 2, 4, ... up to the horizon, 2^12 here."""
     found = audit(make("dp_ucb", epsilon=1.0, bonus="azize").tuned(alone := Setting(2**12, 1)), alone)
-    assert found.epsilon_seen == pytest.approx(1.0) and "13 levels" in found.played
+    assert found.epsilon_seen == pytest.approx(1.0)
 
 
 @pytest.mark.slow
@@ -237,13 +202,6 @@ def test_limits_from_counts_are_wrong_at_most_alpha_often():
     for _ in range(600):
         wrong += evidence.epsilon_from_counts(*laplace_hits(rng, 500, epsilon), 0.0, 0.05) > epsilon
     assert wrong <= stats.binom.ppf(1 - 1e-6, 600, 0.05)
-
-
-def test_limits_from_guesses_are_wrong_at_most_alpha_often():
-    rng, epsilon = np.random.default_rng(4), 1.0
-    p = 1 / (1 + math.exp(-epsilon))
-    wrong = sum(evidence.epsilon_from_guesses(int(rng.binomial(400, p)), 400, 0.05) > epsilon for _ in range(600))
-    assert 0 < wrong <= stats.binom.ppf(1 - 1e-6, 600, 0.05)
 
 
 def test_conformance_is_a_p_value_and_detects_five_percent():

@@ -19,18 +19,10 @@ from privbandits_cli.mechanisms.honaker import Honaker
 from privbandits_cli.mechanisms.square_root import SquareRoot
 from privbandits_cli.numerics.jit import unbound
 from tests.audit import FAST, SEEDS, conforms, each
-from tests.audit.mutants import (
-    CORRECT,
-    EXPERTS,
-    HALF,
-    HALF_ROOT,
-    HALF_SMOOTHED,
-    MUTANTS,
-    ONE,
-    ROOT,
-    SHORT,
-    Mutant,
-)
+from tests.audit.linear_mutants import HALF, HALF_ROOT, HALF_SMOOTHED, ONE, ROOT
+from tests.audit.mutants import CORRECT, MUTANTS, Mutant
+from tests.audit.patches import Broken
+from tests.audit.subjects import EXPERTS, SHORT
 from tests.conftest import make, some
 
 right_update = unbound  # bound when a mutant is compiled
@@ -246,7 +238,7 @@ def stale_node(state, losses, rng):
 @pytest.mark.parametrize(("subject", "step"), [("dp_ftrl, Honaker", swapped_weights), ("dp_ftrl, smooth", stale_node)])
 def test_an_error_that_costs_no_privacy_is_not_accused(subject, step):
     """The weights of Honaker's estimates, swapped, and noise that is kept after its node: more noise, as much ε."""
-    found = Mutant(step.__name__, subject, "update", step).audited(0.001, 2**18, seed=0)
+    found = Broken(step.__name__, subject, step="update", broken=step).audited(0.001, 2**18, seed=0)
     assert found.verdict == "CONSISTENT" and 0.99 < found.epsilon_seen <= 1, found.found
 
 
@@ -323,7 +315,7 @@ NOT_THE_SUM = "prefix 1 is not the sum of the losses and of noise that does not 
     ],
 )
 def test_a_blt_whose_noise_is_no_linear_function_of_normal_numbers_is_refuted(step, words):
-    found = Mutant(step.__name__, "dp_ftrl, BLT", "update", step).audited(0.001, 2**18, seed=0)
+    found = Broken(step.__name__, "dp_ftrl, BLT", step="update", broken=step).audited(0.001, 2**18, seed=0)
     assert found.verdict == "VIOLATION" and words in found.found, found.found
 
 

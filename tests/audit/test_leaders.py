@@ -11,7 +11,8 @@ from privbandits_cli.audit.target import Target
 from privbandits_cli.games.linear import Setting, Simplex
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import unbound
-from tests.audit.mutants import CORRECT, Mutant
+from tests.audit.mutants import CORRECT
+from tests.audit.patches import Broken
 from tests.conftest import make
 
 right_choose = unbound  # bound when a mutant is compiled
@@ -81,5 +82,5 @@ def test_noise_that_stays_in_the_state_of_a_short_game_is_not_accused(monkeypatc
 
 
 def check_unforgotten():
-    found = Mutant("noisy sums stay", "rnm_ftnl", "choose", unforgotten).audited(0.001, 2**18, 0)
+    found = Broken("noisy sums stay", "rnm_ftnl", step="choose", broken=unforgotten).audited(0.001, 2**18, 0)
     assert found.verdict == "NOT AUDITABLE" and "stay in the state" in found.found

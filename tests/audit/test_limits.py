@@ -117,7 +117,7 @@ def test_the_page_has_the_limits():
     [
         ("ldp_ucb", {"report": "bernoulli"}, Setting(64, 3), "a view that names the probability of a 1"),
         ("shrinking_dartboard", {}, Setting(64, 3, space=Simplex(3)), "the probability of each expert in a round"),
-        ("mini_batch", {"base": make("adap_ucb")}, Setting(64, 3), "no audit supports a views.Mean of mean gains"),
+        ("mini_batch", {"base": make("adap_ucb")}, Setting(64, 3), "no audit supports a views.Noisy of mean gains"),
     ],
 )
 def test_an_algorithm_without_a_view_says_what_an_audit_would_need(name, own, setting, needs):

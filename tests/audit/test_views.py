@@ -15,7 +15,8 @@ from privbandits_cli.games import views
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import PluginError, record
-from tests.audit.mutants import CORRECT, make, with_field
+from tests.audit.patches import with_field
+from tests.audit.subjects import CORRECT, make
 from tests.conftest import SMALL
 
 OWN = '''\
@@ -47,7 +48,7 @@ class Parameters(bandit.Algorithm):
         return noised(one, delta, "each gain used once", "report", "all reports", surely=one)
 
     def view(self, setting):
-        return views.Report("kept.sums")
+        return views.Noisy("kept.sums")
 
 
 def probabilities(state: Record, out: np.ndarray) -> None:
@@ -76,7 +77,7 @@ def test_blocks_change_what_a_release_covers_and_how_far_one_gain_moves_a_mean()
     assert views.Release(2).in_blocks(3) == views.Release(6)
     model = ExponentialWeights(0.1, 4, 100)
     assert views.Arms(model).in_blocks(5) == views.Arms(ExponentialWeights(0.1, 4, 100, 0.2), 5)
-    assert isinstance(views.Report("sums").in_blocks(2), views.Unseen)
+    assert isinstance(views.Noisy("sums").in_blocks(2), views.Unseen)
 
 
 @pytest.mark.parametrize("name", CORRECT)
@@ -133,30 +134,28 @@ def check_verdict(tmp_path, share, verdict, **game):
     [
         (
             '"report"',
-            "view returned 'report': in the game bandit return None, or one of views.Release(), views.Report(values), ",
+            "view returned 'report': in the game bandit return None, or one of views.Release(), views.Noisy(values), ",
         ),
         ('views.Prefix("kept.sums")', "view returned a views.Prefix: in the game bandit return None, or one of views."),
         (
-            'views.Report("kept.sum")',
-            "view returned a views.Report of 'kept.sum', a field that the state does not have, did you mean "
+            'views.Noisy("kept.sum")',
+            "view returned a views.Noisy of 'kept.sum', a field that the state does not have, did you mean "
             "'kept.sums'? (known: t, scale, kept, kept.sums)",
         ),
-        ('views.Report("scale")', "a views.Report whose `values` have the shape (): it takes a number for each of"),
-        ("views.Report(3)", "a views.Report whose `values` is 3: name a field of the state, or give a "),
-        ("views.Report(lambda state: state.sums)", "a views.Report whose `values` cannot be read: AttributeError: "),
+        ('views.Noisy("scale")', "a views.Noisy whose `values` have the shape (): it takes a number for each of"),
+        ("views.Noisy(3)", "a views.Noisy whose `values` is 3: name a field of the state, or give a "),
+        ("views.Noisy(lambda state: state.sums)", "a views.Noisy whose `values` cannot be read: AttributeError: "),
         (
-            'views.Report("kept.sums", (0, 1))',
-            "a views.Report whose `canary` is (0, 1): name a field of the state, or give a function",
+            'views.Noisy("kept.sums", (0, 1))',
+            "a views.Noisy whose `canary` is (0, 1): name a field of the state, or give a function",
         ),
-        ('views.Report("kept.sums", lambda state: 1)', "`canary` have the shape (): it takes the lowest and the high"),
-        ('views.Mean("kept.sums", played="scale")', "a views.Mean whose `played` is 'scale': name a field that counts"),
-        ('views.Tree("kept.sums", counter=3)', "whose `counter` is 3: leave it out, or give a KAry or a Smooth"),
+        ('views.Noisy("kept.sums", lambda state: 1)', "`canary` have the shape (): it takes the lowest and the high"),
         ("views.Arms(0.1)", "a views.Arms whose `model` is 0.1, not ExponentialWeights"),
         ("views.Release()", "view returned a views.Release, which needs a function `released` in the algorithm's file"),
     ],
 )
 def test_a_view_that_does_not_fit_is_reported_at_its_line(tmp_path, returned, message):
-    text = OWN.replace('views.Report("kept.sums")', returned)
+    text = OWN.replace('views.Noisy("kept.sums")', returned)
     result = audited(tmp_path, text)
     line = 1 + text[: text.index("    def view")].count("\n")
     assert result.exit_code == 2
@@ -165,15 +164,15 @@ def test_a_view_that_does_not_fit_is_reported_at_its_line(tmp_path, returned, me
 
 
 def test_a_view_that_does_not_exist_is_reported_with_those_that_do(tmp_path):
-    text = OWN.replace('views.Report("kept.sums")', 'views.report("kept.sums")')
+    text = OWN.replace('views.Noisy("kept.sums")', 'views.report("kept.sums")')
     words = " ".join(audited(tmp_path, text).stderr.split())
     line = 1 + text[: text.index("        return views")].count("\n")
-    assert f"own.py:{line}: there is no views.report; the views are Release, Report, Mean, " in words
+    assert f"own.py:{line}: there is no views.report; the views are Release, Noisy, Drawn, " in words
     assert not hasattr(views, "report")
 
 
 def test_a_wrong_observed_is_reported_at_the_class(tmp_path):
-    method = '    def view(self, setting):\n        return views.Report("kept.sums")\n'
+    method = '    def view(self, setting):\n        return views.Noisy("kept.sums")\n'
     text = OWN.replace(method, "").replace("    private = True", '    private = True\n    observed = "report"')
     words = " ".join(audited(tmp_path, text).stderr.split())
     line = 1 + text[: text.index("class Parameters")].count("\n")
@@ -210,7 +209,7 @@ def test_the_parts_of_a_view_of_fits_are_checked(given, message, monkeypatch):
 def test_a_view_of_gaussian_noise_needs_normal_numbers_and_a_delta(name, lacks, monkeypatch):
     setting = Setting(2**10, 3)
     algorithm = CORRECT[name].make().tuned(setting)
-    monkeypatch.setattr(type(algorithm), "observed", views.Mean("means", gaussian=True))
+    monkeypatch.setattr(type(algorithm), "observed", views.Noisy("means", gaussian=True))
     promised = algorithm.guarantee(setting)
     pure = replace(promised, delta=0.0 if name == "adac_ucb" else 1e-6)
     monkeypatch.setattr(type(algorithm), "guarantee", lambda *_: pure)

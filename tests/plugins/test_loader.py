@@ -659,7 +659,7 @@ def stating(method, returned):
 def test_guarantee_alone_gives_one_answer_everywhere(view):
     stating("guarantee", STATED)
     if view:
-        edited("    def state", "    def view(self, setting):\n        return views.Mean('means')\n\n    def state")
+        edited("    def state", "    def view(self, setting):\n        return views.Noisy('means')\n\n    def state")
         edited("import bandit", "import bandit, views")
     words = ["small.yaml", "--include", "mine.py", "algorithms=mine"]
     assert "Privacy: ε = 1, proved" in call("show", "mine", "--include", "mine.py").stdout
@@ -667,7 +667,7 @@ def test_guarantee_alone_gives_one_answer_everywhere(view):
     assert (block["upper"], [bound["source"] for bound in block["bounds"]]) == (1.0, ["here"])
     (row,) = json.loads(call("audit", *words, "--budget", "1024", "--json").stdout)
     assert "ε = 1" in row["claim"]
-    unseen = "no view is declared (here); write `observed = ...` in the class: one of views.Release(), views.Report(v"
+    unseen = "no view is declared (here); write `observed = ...` in the class: one of views.Release(), views.Noisy(v"
     assert view or (row["verdict"] == "NOT AUDITABLE" and row["found"].startswith(unseen))
     (curve,) = make_plan(load(Path("small.yaml"), ["algorithms=mine"], include=[Path("mine.py")])).curves[:1]
     assert curve.label == "Mine (ε = 1)"
@@ -850,7 +850,7 @@ def test_new_writes_a_private_algorithm_that_every_command_accepts(either):
     assert "Privacy: ε = 1, proved" in shown and "oblivious adversaries: no theorem" in shown
     rounds = "horizon=12" if either else "horizon=512"
     (row,) = json.loads(call(*audits, rounds, "--budget", "1024", "--json").stdout)
-    assert row["verdict"] == "CONSISTENT" and row["claim"].startswith("ε = 1 of all noisy sums"), row
+    assert row["verdict"] == "CONSISTENT" and row["claim"].startswith("ε = 1 of all noisy numbers"), row
 
 
 @pytest.mark.parametrize(

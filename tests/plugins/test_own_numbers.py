@@ -276,7 +276,7 @@ from privbandits_cli.numerics.jit import record
 
 class Parameters(bandit.Algorithm):
     drawn = ("laplace", "bits")
-    observed = views.Report("sums")
+    observed = views.Noisy("sums")
     epsilon: float = 1.0
 
     def state(self, setting):
@@ -362,7 +362,7 @@ def test_other_numbers_are_audited_as_part_of_the_game_or_not_at_all(name, eithe
 
 
 def test_arms_by_exp3s_law_need_one_uniform_number():
-    text = PRIVATE.replace('views.Report("sums")', "views.Arms(ExponentialWeights(0.1, 4, 100))").replace(
+    text = PRIVATE.replace('views.Noisy("sums")', "views.Arms(ExponentialWeights(0.1, 4, 100))").replace(
         "import numpy as np\n",
         "import numpy as np\nfrom privbandits_cli.accounting.exponential_weights import ExponentialWeights\n",
     )
