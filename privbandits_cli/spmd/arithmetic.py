@@ -296,8 +296,10 @@ class Arithmetic:
         left, right = self.unified(left, right, least="b" if bits else "i")
         if op in (ast.FloorDiv, ast.Mod):
             self.fault(self.compare(ast.Eq, right, Known(0)))
-            if left.kind == "f":
-                return self.one_by_one(python, [left, right])
+            if left.kind == "f":  # numba would raise an error for all trials
+                return self.one_by_one(
+                    python, [left, self.select(self.compare(ast.Eq, right, Known(0)), Known(1.0), right)]
+                )
             return self.divided(op, left, right)
         name = floats if left.kind == "f" else "lshr" if op is ast.RShift and left.kind == "u" else wholes
         if not name:
@@ -357,6 +359,10 @@ class Arithmetic:
         kinds = {"b": "i"}.get(left.kind, left.kind), {"b": "i"}.get(right.kind, right.kind)
         if "u" in kinds:
             unsupported("a power of unsigned numbers")
+        if right.kind == "i":
+            wrong = self.conjunction(self.compare(ast.Eq, left, Known(0)), self.compare(ast.Lt, right, Known(0)))
+            self.fault(wrong)
+            left = self.number(self.select(wrong, Known(1), left))
         return self.one_by_one(operator.pow, [left, right], "ff" if kinds == ("i", "f") else "".join(kinds))
 
     def minus(self, value: Any) -> Any:

@@ -12,6 +12,7 @@ import ast
 import builtins
 import copy
 import functools
+import inspect
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -101,6 +102,8 @@ class Interpreter(Memory):
             unsupported(f"{function.__name__} takes any number of arguments, keywords without defaults, or outer names")
         own = [one.arg for one in (*tree.args.posonlyargs, *tree.args.args)]
         defaults = function.__defaults__ or ()
+        if vars(tree)["falls"]:
+            unsupported(f"{function.__name__} returns a value in some cases only")
         given = dict(zip(own[len(own) - len(defaults) :], map(Known, defaults), strict=True))
         given |= {name: Known(value) for name, value in (function.__kwdefaults__ or {}).items()}
         given |= dict(zip(own, arguments, strict=False)) | dict(named)
@@ -164,7 +167,10 @@ class Interpreter(Memory):
             unsupported(f"the arguments of {getattr(function, '__name__', function)}")
         first = arguments[0]
         if function in NATIVE:
+            self.takes(NATIVE[function], self, *arguments)
             return NATIVE[function](self, *arguments)
+        if len(arguments) > 1 and function not in MATHS:
+            unsupported(f"the arguments of {getattr(function, '__name__', function)}")
         if function in ROUNDED:
             return self.rounded(ROUNDED[function], first)
         if function in WHOLE:
@@ -174,6 +180,13 @@ class Interpreter(Memory):
         if function in MATHS:
             return self.one_by_one(function, arguments)
         unsupported(f"a call of {getattr(function, '__name__', function)}")
+
+    def takes(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Unsupported if a function does not take so many arguments, as `np.minimum(x, y, out)`."""
+        try:
+            inspect.signature(function).bind(*arguments)
+        except TypeError:
+            unsupported(f"{len(arguments) - 1} arguments of this function")
 
     def method(self, owner: Any, name: str, arguments: Sequence[Any]) -> Any:
         """A method of an array."""
@@ -192,22 +205,28 @@ class Interpreter(Memory):
             return Known(len(value.items))
         return self.folded(len, value.py) if is_number(getattr(value, "py", 0)) else Known(len(value.py))
 
+    def entries(self, array: Any) -> list[Any]:
+        """The numbers of an array with one axis; Unsupported for anything else."""
+        if not isinstance(array, Array | Lazy) or (isinstance(array, Array) and len(array.axes) != 1):
+            unsupported("a sum or an extreme of what is no array of one dimension")
+        return [self.entry(array, Known(i)) for i in range(array.length)]
+
     def total(self, array: Any) -> Any:
         """The sum of the entries, from the first to the last."""
-        entries = [self.number(self.entry(array, Known(i))) for i in range(array.length)]
+        entries = [self.number(entry) for entry in self.entries(array)]
         start = {"f": 0.0, "u": np.uint64(0)}.get(entries[0].kind, 0) if entries else 0.0
         return functools.reduce(lambda found, own: self.binary(ast.Add, found, own), entries, Known(start))
 
     def extreme(self, sign: type[ast.cmpop], array: Any) -> Any:
         """The least entry (sign `LtE`) or the largest; NaN if one is."""
-        entries = [self.entry(array, Known(i)) for i in range(array.length)]
+        entries = self.entries(array) or unsupported("an extreme of nothing")
         return functools.reduce(lambda found, own: self.extremum(sign, found, own), entries)
 
     def first_best(self, sign: type[ast.cmpop], array: Any) -> Any:
         """The place of the first best entry, or of the first NaN."""
-        best, place = self.entry(array, Known(0)), Known(0)
-        for i in range(1, array.length):
-            own = self.entry(array, Known(i))
+        best, *others = self.entries(array) or unsupported("an extreme of nothing")
+        place = Known(0)
+        for i, own in enumerate(others, 1):
             better = self.compare(sign, own, best)
             if self.number(own).kind == "f":
                 better = self.select(self.missing(own), Known(True), better)
@@ -321,7 +340,7 @@ class Interpreter(Memory):
         else:
             assert isinstance(node, ast.Subscript)
             array = self.read(node.value)
-            found = self.indexed(array, self.indices(node.slice)) if isinstance(array, Array) else None
+            found = self.part(array, node.slice) if isinstance(array, Array) else None
         if not isinstance(found, Array):
             unsupported("an assignment to what is no field or array of the state")
         return found
@@ -512,9 +531,9 @@ class Interpreter(Memory):
         frame.block = self.blocks
         if masked:
             self.mask = self.region(b.load(going))
-        condition = more()
-        if until is not None:
-            condition = self.conjunction(self.negated(self.name(until)), condition)
+        stays = Known(True) if until is None else self.negated(self.name(until))
+        with self.under(self.staying(stays, after, masked) if isinstance(node, ast.While) else self.mask):
+            condition = self.conjunction(stays, more())
         if isinstance(condition, Number) and condition.varying and not masked:
             self.learned.masked.add(key)
             self.new = True
@@ -537,6 +556,17 @@ class Interpreter(Memory):
         frame.names, frame.first = known
         (frame.slotted, frame.block), self.mask = before, outer
         self.reload(names)
+
+    def staying(self, stays: Any, after: Any, masked: bool) -> Mask:
+        """The mask of trials that have not left a loop: they alone evaluate its test. If all leave, the code does."""
+        if isinstance(stays, Known) or (stays.varying and not masked):
+            return self.mask
+        if stays.varying:
+            return self.region(self.both(self.mask.ir, stays))
+        on = self.builder.append_basic_block("test.on")
+        self.builder.cbranch(stays.ir, on, after)
+        self.builder.position_at_end(on)
+        return self.mask
 
     def cheap(self, statements: Sequence[ast.stmt]) -> bool:
         """Whether statements are played under a mask without a test whether any trial takes them."""
@@ -593,10 +623,16 @@ class Interpreter(Memory):
             found.append(slice(*(end.py if isinstance(end, Known) else end for end in ends)))
         return found
 
+    def part(self, array: Array, node: ast.expr) -> Array:
+        """A part of an array; in a user's file its indices are checked."""
+        array = array._replace(checked=array.checked or self.frame.step.checked)
+        return self.indexed(array, self.indices(node))
+
     def _of_Subscript(self, node: ast.Subscript) -> Any:
-        value, indices = self.read(node.value), self.indices(node.slice)
+        value = self.read(node.value)
         if isinstance(value, Array):
-            return self.loaded(self.indexed(value, indices))
+            return self.loaded(self.part(value, node.slice))
+        indices = self.indices(node.slice)
         if isinstance(value, Lazy) and len(indices) == 1 and not isinstance(indices[0], slice):
             return self.entry(value, indices[0])
         if isinstance(value, Known) and isinstance(value.py, np.ndarray) and len(indices) == 1:
@@ -609,7 +645,10 @@ class Interpreter(Memory):
         unsupported("an index of this value")
 
     def _of_BinOp(self, node: ast.BinOp) -> Any:
-        return self.binary(type(node.op), self.read(node.left), self.read(node.right))
+        left, right = self.read(node.left), self.read(node.right)
+        if isinstance(node.op, ast.Pow) and isinstance(left, Known) and kind_of(left.py) == "f" and not literal(node):
+            left = self.number(left)  # numba multiplies; Python, which computes what is literal, does not
+        return self.binary(type(node.op), left, right)
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Any:
         value = self.read(node.operand)
@@ -617,6 +656,8 @@ class Interpreter(Memory):
             return self.negated(value)
         if isinstance(node.op, ast.USub):
             return self.minus(value)
+        if isinstance(node.op, ast.UAdd):
+            return self.minus(self.minus(value))
         if isinstance(node.op, ast.Invert):
             return self.binary(ast.BitXor, value, Known(-1))
         return value
@@ -743,6 +784,13 @@ def started(node: ast.For) -> ast.For:
 def plain(function: types.FunctionType) -> Step:
     """A function that a step calls."""
     return Step(function)
+
+
+@cache
+def literal(node: ast.expr) -> bool:
+    """Whether Python computes an expression when it compiles it."""
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    return isinstance(node, ast.Constant | ast.UnaryOp | ast.BinOp) and all(map(literal, parts))
 
 
 def operations(part: ast.AST) -> int:

@@ -65,6 +65,8 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     if not isinstance(tree, ast.FunctionDef):
         raise Unsupported(f"{function.__name__} is no `def`")
     ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
+    values = any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(tree))
+    vars(tree)["falls"] = values and not _ends(tree.body)
     tree.body = [*_set({GONE: False}, tree), *_structured(tree.body, (), 0)]
     return tree
 
@@ -171,6 +173,20 @@ def _ways_out(node: ast.AST, inside: bool = False) -> Iterator[ast.AST]:
 def may_leave(node: ast.AST) -> bool:
     """Whether a statement may leave its block."""
     return any(True for _ in _ways_out(node))
+
+
+def _ends(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a function always returns, or raises, in these statements."""
+    return any(
+        isinstance(one, ast.Return | ast.Raise)
+        or (isinstance(one, ast.If) and _ends(one.body) and _ends(one.orelse))
+        or (isinstance(one, ast.While) and isinstance(one.test, ast.Constant) and one.test.value and not _broken(one))
+        for one in statements
+    )
+
+
+def _broken(loop: Loop) -> bool:
+    return any(isinstance(part, ast.Break) for child in loop.body for part in _ways_out(child))
 
 
 def _returns(node: ast.AST) -> bool:

@@ -187,3 +187,38 @@ def test_an_error_in_another_game_is_raised_as_if_trials_played_alone(case):
             module.play(played, range(8), width=width)
         found.append((type(error.value), str(error.value)))
     assert found[0] == found[1]
+
+
+FEW = "int(state.losses[0]) % 3", "int(20.0 * abs(state.theta[0])) % 3"
+ASKS = (
+    "    def state(",
+    '    def draws(self, setting, rounds):\n        return {"uniform": 0 * rounds + 3}\n\n    def state(',
+)
+GIVEN = {  # what a game gives, at an index from the end that differs between trials
+    "the point": ("linear", "    x /= sum(x)\n", "    x[-1 - PLACE] += 0.5\n    x /= sum(x)\n"),
+    "the losses": ("linear", "    state.losses += losses", "    state.losses += losses[-1 - PLACE]"),
+    "the numbers": ("linear", "    x /= sum(x)\n", "    x[0] += rng.uniform[-1 - PLACE]\n    x /= sum(x)\n"),
+    "the arms": ("contextual", "    return arm\n", "    return 3 if arms[-1 - PLACE, -2] > 0.1 else arm\n"),
+    "the arm played": ("contextual", "    grown, error", "    state.y[0] += x[-1 - PLACE]\n    grown, error"),
+}
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("case", GIVEN)
+def test_an_index_of_what_a_game_gives_is_that_of_python(case, late):
+    game, old, new = GIVEN[case]
+    written(game)
+    text, place = Path("other.py").read_text(), FEW[game == "contextual"]
+    assert text.count(old) == 1
+    text = text.replace(old, new.replace("PLACE", f"(9 if {place} == 2 else 0)" if late else place))
+    Path("other.py").write_text(text.replace(*ASKS) if game == "linear" else text)
+    played, module = other_match(game), {"linear": linear, "contextual": contextual}[game]
+    assert module.in_lockstep(played, played.algorithms[0])
+    if late:
+        for width in (8, 1):
+            with pytest.raises(IndexError, match="out of bounds"):
+                module.play(played, range(9), width=width)
+        return
+    alone = module.play(played, range(9), width=1)
+    np.testing.assert_array_equal(module.play(played, range(9)), alone)
+    assert len(np.unique(alone[0, :, -1])) > 4

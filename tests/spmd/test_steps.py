@@ -3,7 +3,7 @@
 import pytest
 
 from privbandits_cli.spmd.source import Unsupported
-from tests.spmd.playing import Alone, game_of, plainly, together
+from tests.spmd.playing import Alone, game_of, one_by_one, plainly, together
 from tests.spmd.programs import HEAD
 
 ARM = "\n\ndef choose(state, rng):\n    return state.t & 3\n\n\ndef update(state, arm, gain, rng):\n    state.t += 1\n"
@@ -35,6 +35,11 @@ def played(steps, folder, head=HEAD):
         "row = state.m[arm]\nrow += rng.uniform",
         "state.x = sum(state.f) - np.max(state.f)\nstate.a += 2\nstate.b = rng.bits % np.uint64(10) // np.uint64(3)",
         "state.x = min(2.0, np.inf - np.inf)\nstate.inner.y = max(np.inf - np.inf, rng.uniform)",
+        "y = +state.f\nstate.f[arm] = rng.uniform\nstate.v[:] = y",
+        "state.x = 5.0 // state.inner.y if state.inner.y > 9.0 else rng.uniform",
+        "if arm == 9:\n    state.x = 5.0 % (state.x - state.x)\nstate.inner.y = rng.uniform",
+        "if rng.uniform >= 0.0:\n    return\nstate.x = 5.0 // (state.x - state.x)",
+        "state.x = state.inner.y ** (arm - 9) if state.inner.y > 9.0 else rng.uniform",
     ],
 )
 def test_it_is_played_as_in_plain_python(steps, tmp_path):
@@ -49,9 +54,14 @@ def test_it_is_played_as_in_plain_python(steps, tmp_path):
         ("state.f[1:] += state.f[:-1]", "with another part of it"),
         ("old = state.f * 2.0\nold += 1.0", "write `x = x + ...`"),
         ("state.a += 0.5", "another kind than the array"),
-        ("state.f[:] = np.sum(state.m)", "where a number is needed"),
         ("state.x = 1.0 / ZERO if arm == 9 else 0.5", "division by zero"),
         ("u, v = min((arm, 2))", "`min` or `max` of one value"),
+        ("state.f[:] = state.m.max()", "no array of one dimension"),
+        ("state.x = np.sum(state.m[:2]) + np.min(TABLE)", "no array of one dimension"),
+        ("state.x = sum((rng.uniform, 0.5))", "no array of one dimension"),
+        ("np.floor(state.f, state.v)", "the arguments of floor"),
+        ("np.minimum(state.f, 0.5, state.v)", "arguments of this function"),
+        ("state.c = np.argmax(state.f, 0)", "arguments of this function"),
     ],
 )
 def test_it_has_no_form_for_several_trials(steps, reason, tmp_path):
@@ -71,3 +81,36 @@ HELPER = "\n\ndef changed(state, arm):\n    state.f[arm] = -3.0\n    state.x = 5
 def test_a_number_changed_in_place_is_read_before_the_other_side_changes_it(steps, tmp_path):
     here, there = played(steps, tmp_path, HEAD + HELPER)
     assert here.error is None and here == there
+
+
+TEST = "\n\ndef tick(state):\n    state.c += 1\n    return state.c % 40\n"
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    ["    if k == arm:\n        return", "    if k == arm:\n        break", "    if state.t == 3:\n        break"],
+)
+def test_who_has_left_a_loop_does_not_evaluate_its_test(leaves, tmp_path):
+    steps = f"k = 0\nwhile k < 9 and tick(state) < 30:\n    k += 1\n{leaves}\nstate.x = k * 1.0"
+    here, there = played(steps, tmp_path, HEAD + TEST)
+    assert here.error is None and here == there
+
+
+@pytest.mark.parametrize(
+    "steps", ["for k in range(8):\n    state.v[k % 4] = 1.37 ** (k * 7)", "state.x = TABLE[1] ** 3"]
+)
+def test_a_power_of_known_numbers_is_that_of_compiled_code(steps, tmp_path):
+    """Numba multiplies; Python's own power may differ in the last digit."""
+    game = game_of(file_of(steps), tmp_path, rounds=6)
+    assert together(game) == one_by_one(game)
+
+
+def test_a_value_that_is_returned_in_some_cases_only_is_not_a_number(tmp_path):
+    helper = "\n\ndef some(u):\n    if u > 0.5:\n        return u\n"
+    found = played("if not some(rng.uniform):\n    state.x = 1.0", tmp_path, HEAD + helper)[0]
+    assert isinstance(found.error, Unsupported) and "some returns a value in some cases only" in str(found.error)
+
+
+def test_a_division_of_arrays_by_zero_is_played_alone(tmp_path):
+    """It is no error there, as compiled code divides them by NumPy's rules."""
+    assert isinstance(played("state.v[:] = state.f // (state.x - state.x)", tmp_path)[0].error, Alone)
