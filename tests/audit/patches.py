@@ -83,7 +83,7 @@ def patched(module: str, file: str, changes: tuple[tuple[str, str], ...]) -> str
     for old, new in changes if module == file else ():
         assert text.count(old) == 1, f"{file} has {text.count(old)} times: {old}"
         text = text.replace(old, new)
-    made = ModuleType(f"{module}_{hashlib.sha256(repr((text, inner)).encode()).hexdigest()[:16]}")
+    made = ModuleType(f"{module}_{hashlib.sha256(repr((ast.dump(ast.parse(text)), inner)).encode()).hexdigest()[:16]}")
     made.__file__ = import_module(module).__file__
     sys.modules[made.__name__] = made
     with pytest.MonkeyPatch.context() as patch:

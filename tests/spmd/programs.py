@@ -37,14 +37,14 @@ LONGER = {
         (np.sum({A}) + 0.0); ({F} % (abs({C}) + 0.5)); ({F} // 1.5); {A}[{X}]; (0.5 * ({B})); np.divide({F}, {F})
         float({U} >> np.uint64(11)); ({I} + {F}); ({I} / 4.0); ({F} if {B} else {I}); np.ceil({F}); pair({F}, {F})[1]
         max({I}, {F}); first(u=float({I}), n={I}); math.log1p(abs({F})); ({A}.min() + 0.0); (np.max({A}) + 0.0)
-        (sum(state.f) + 0.0)""",
+        (sum(state.f) + 0.0); ({F} // (w - w) if w > 1e9 else {F}); ({F} if {B} else 0.5 * tick(state))""",
     "I": """({I} + {I}); ({I} - {I}); ({I} * 3); ({I} // 3); ({I} // -4); ({I} % 5); ({I} % -6); ({I} & {I})
         ({I} | {I})
         ({I} ^ {I}); ({I} << 2); ({I} >> 1); ({I} % (({I} & 3) + 1)); ({I} // (({I} & 3) - 5)); min({I}, {I})
         max({I}, {I})
         int({D} * 4.0); ({I} if {B} else {I}); np.argmin({A}); {A}.argmax(); np.argmax(state.g); abs({I}); -{I}
         third({I}, {B}); int({B}); np.int64({U} >> np.uint64(58)); math.floor({D}); len(state.g); ~{I}; state.a.sum()
-        ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a); state.a.max()""",
+        tick(state); ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a); state.a.max()""",
     "B": """{F} < {F}; {F} > {F}; {F} <= {F}; {F} >= {F}; {F} == {F}; {F} != {F}; {I} < {I}; {I} == {I}; {I} != {I}
         ({B} and {B}); ({B} or {B}); not {B}; ({F} < {F} <= {F}); ({I} < {I} < {I}); {U} > {U}; np.isnan({F})
         ({B} if {B} else {B}); (state.a[0] != 0 and 6 // int(state.a[0]) > {I})
@@ -54,7 +54,7 @@ LONGER = {
         ({U} & {U})
         ({U} | {U}); mixed({U}); ({U} if {B} else {U}); ({U} % np.uint64(7)); ({U} // ({U} | np.uint64(3)))""",
     "A": """({A} + {A}); ({A} * {F}); ({A} - {F}); (np.maximum({A}, {A}) + 0.0); np.abs({A}); np.sqrt({A})
-        np.floor({A}); -{A}; ({A} / {F}); ({A} / {A})""",
+        np.floor({A}); -{A}; (+{A}); ({A} / {F}); ({A} / {A})""",
     "S": """if {B}:|    {BLOCK}
         if {B}:|    {BLOCK}|else:|    {BLOCK}
         if {B}:|    {BLOCK}|elif {B}:|    {BLOCK}|else:|    {BLOCK}
@@ -62,6 +62,7 @@ LONGER = {
         for i{n} in range({R}):|    {LOOP}
         for i{n} in range({R}):|    for i in range({R}):|        {LOOP}|    {LOOP}
         w{n} = 0|while w{n} < 5 and {B}:|    w{n} += 1|    {LOOP}
+        w{n} = 0|while w{n} < 6 and tick(state) != 7 and {B}:|    w{n} += 1|    {LOOP}
         w{n} = 0|while True:|    w{n} += 1|    if w{n} > 4 or {B}:|        break|    {LOOP}
         for i{n} in range(1):|    {LOOP}
         if {B}:|    z{n} = {C}|else:|    z{n} = {C}|u = z{n}
@@ -127,6 +128,11 @@ class Parameters(bandit.Algorithm):
 def mixed(z):
     z = (z ^ (z >> np.uint64(30))) * np.uint64(13787848793156543929)
     return z ^ (z >> np.uint64(27))
+
+
+def tick(state):
+    state.c = (state.c + 1) % 11
+    return state.c
 
 
 def first(u: float, n: int) -> float:
