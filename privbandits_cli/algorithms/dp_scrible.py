@@ -31,6 +31,7 @@ class Parameters(linear.Algorithm):
     feedback: ClassVar[Feedback] = "bandit"
     display = "DP-SCRiBLe"
     private = True
+    observed = views.NoisyLoss()
     calibrations: ClassVar = {"certified": {}, "paper": {"calibration": "printed"}}
     formerly: ClassVar = {"calibration": {"corrected": "honest"}}
 
@@ -109,9 +110,6 @@ class Parameters(linear.Algorithm):
 
     def mechanism(self) -> str:
         return "Laplace noise on " + ("the loss vector" if self.noise == "vector" else "the loss suffered")
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.NoisyLoss(vector=self.noise == "vector")
 
     def caveats(self, setting: Setting) -> list[str]:
         deviation, most = math.sqrt(self.variance(setting)), setting.decisions().largest_loss()

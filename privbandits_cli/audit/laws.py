@@ -11,8 +11,6 @@ import numpy as np
 
 from privbandits_cli.numerics.types import Floats
 
-CONDITION = 1e6  # condition number of the sum in `log_tail_of_point`, which then loses six of its 16 digits
-
 
 @cache
 def _tail(nodes: int) -> list[float]:
@@ -37,24 +35,6 @@ def log_tail(noise: Floats, nodes: int, gaussian: bool) -> Floats:
     else:
         tail = np.log(np.polynomial.polynomial.polyval(far, _tail(nodes))) - far
     return tail
-
-
-def log_tail_of_point(noise: Floats, points: Floats) -> Floats:
-    """ln P(<Z, x> > |z|) for each point x of `points[plays, N]`, Z of standard Laplace numbers; NaN if inaccurate.
-
-    The tail is 1/2 Σ c_i e^(-z/|x_i|) with c_i = Π_{j≠i} x_i²/(x_i² - x_j²). Nearly equal coordinates cancel digits.
-    """
-    squares = points**2
-    squares[squares < 1e-20 * squares.max(axis=1, keepdims=True)] = 0.0
-    tail, size = np.zeros(len(noise)), np.zeros(len(noise))
-    for i, own in enumerate(squares.T):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.prod(own[:, None] / (own[:, None] - np.delete(squares, i, axis=1)), axis=1)
-            part = weight * np.exp(-np.abs(noise) / np.sqrt(own)) / 2
-        tail += np.where(own > 0, part, 0.0)
-        size += np.where(own > 0, np.abs(weight), 0.0)
-    known = (size > 0) & (size < CONDITION)
-    return np.log(np.maximum(tail, 1e-300), out=np.full(len(noise), np.nan), where=known)
 
 
 def as_laplace(noise: Floats, log_tail: Floats) -> Floats:

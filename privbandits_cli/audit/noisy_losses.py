@@ -3,11 +3,8 @@
 The twin has another loss in every round. The release is affine in the Laplace numbers of its round. The audit measures
 how the release responds to each of them, and moves the twin's number with the largest response so that both games
 release the same. They must then play the same points. That move, in units of the number's scale, is the privacy cost of
-the round's loss.
-
-The noise is one Laplace number, or <Z, x> with N Laplace numbers Z. The law of <Z, x> depends on the point, so the
-noise is transformed to standard Laplace noise (laws.py). Rounds in which the coordinates of the point are too nearly
-equal for that are left out. Which rounds these are depends on the points alone, not on the noise.
+the round's loss. The noise is one Laplace number, or <Z, x> with N Laplace numbers Z. As the audit dealt these numbers,
+and the release is the loss and known multiples of them, nothing is left to be tested by statistics.
 """
 
 from dataclasses import replace
@@ -15,12 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit import evidence, laws
+from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.audit.draws import ALIKE, Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
-from privbandits_cli.audit.evidence import ENOUGH, FEWEST
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy
-from privbandits_cli.audit.verdict import EXACT, Audit, law_words
+from privbandits_cli.audit.verdict import EXACT, Audit
 from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
 from privbandits_cli.games.views import NoisyLoss
 from privbandits_cli.numerics.jit import Records, unbound
@@ -115,54 +111,45 @@ def observe_losses(
 def audit_losses(target: Target[NoisyLoss]) -> Audit:
     """Whether the noisy losses reveal more about a loss than ε allows, and whether the points reveal any more."""
     check_view(target, "bandit")
-    claim, vector = target.claim, target.view.vector
-    scale = expected(target)
+    claim, marks = target.claim, marks_of(target)
+    vector, scale = is_vector(target, marks), expected(target, marks)
     law = f"<Z, x> of Laplace noise Z of scale {scale:.4g}" if vector else f"Laplace noise of scale {scale:.4g}"
-    twins = played_twins(target)
-    loss, noisy, points = twins.seen.losses[:, 0], twins.seen.noisy[:, 0], twins.seen.points[:, 0]
-    games = f"two games of {played(target, twins.marks)}, with other losses in every round and the same releases"
-    result = Audit("VIOLATION", f"{claim} of each noisy loss, {law}", "", 2 * len(loss), played=games)
+    twins = played_twins(target, marks)
+    games = f"two games of {played(target, marks)}, with other losses in every round and the same releases"
+    result = Audit("VIOLATION", f"{claim} of each noisy loss, {law}", "", 2 * len(twins.seen.losses), played=games)
     if _of_other_numbers(target, twins):
         words = "the noise is not made of `rng.laplace`: the audit cannot move it"
         return replace(result, verdict="NOT AUDITABLE", found=words)
     found = finding(target, twins)
     if found:
         return replace(result, found=found)
-    excess = max(1.0, float(np.min(hidden(twins.seen) / needed(target, twins.seen))))  # larger noise has its own scale
-    noise = (noisy - loss) / (excess * scale)
-    tail = laws.log_tail_of_point(noise, points) if vector else laws.log_tail(noise, 1, False)
-    known = ~np.isnan(tail)
-    if known.sum() < min(FEWEST, len(loss) / 2):
-        few = f"the law of the noise is known to enough digits at only {known.sum()} points"
-        return replace(result, verdict="NOT AUDITABLE", found=few)
-    windows = evidence.windows(np.arange(1, len(loss) + 1)[known])
-    groups = {name: own for name, own in windows.items() if own.sum() >= ENOUGH}
-    conforms = evidence.by_groups(laws.as_laplace(noise, tail)[known], groups, target.alpha)
-    more = 0.0 if excess > 1 + EXACT else conforms.more
-    words = law_words(replace(conforms, share=None, more=more), target.alpha)
-    spent, untested = float(np.max(2 * twins.seen.most / hidden(twins.seen))), assumed(target, twins.marks, points)
-    result = replace(result, found=words, epsilon_seen=spent, assumed=untested)
-    if conforms.p < target.alpha:
-        return result
-    cost = f"every round has its noise, any less would be found: a loss costs at most ε = {spent:.4g}"
-    found = f"{cost}; twins play the same points; {words}"
-    return replace(result, verdict="CONSISTENT", found=found, refutable=(1 + EXACT) * claim.epsilon)
+    most, own = twins.seen.most, hidden(twins.seen)
+    spent = float(np.max(2 * most[most > 0] / own[most > 0], initial=0.0))
+    found = f"every round has its noise, any less would be found: a loss costs at most ε = {at_most(spent)}"
+    least, untested = (1 + EXACT) * claim.epsilon, assumed(target, marks, twins.seen.points[:, 0])
+    found = f"{found}; twins play the same points"
+    return replace(result, verdict="CONSISTENT", found=found, epsilon_seen=spent, refutable=least, assumed=untested)
 
 
-def expected(target: Target[NoisyLoss]) -> float:
+def is_vector(target: Target[NoisyLoss], marks: Marks) -> bool:
+    """Whether a round has a Laplace number for each coordinate."""
+    return int(np.diff(marks[1]).max()) == target.setting.n_arms
+
+
+def expected(target: Target[NoisyLoss], marks: Marks) -> float:
     """The scale of the Laplace numbers that the claim needs."""
-    if target.view.vector:
+    if is_vector(target, marks):
         return loss_set(target.setting).changes()[0] / target.claim.epsilon
     return 2 * target.setting.decisions().largest_loss() / target.claim.epsilon
 
 
-def _step(target: Target[NoisyLoss]) -> float:
-    return step_of(target.setting.decisions().largest_loss() / expected(target))
+def _step(target: Target[NoisyLoss], marks: Marks) -> float:
+    return step_of(target.setting.decisions().largest_loss() / expected(target, marks))
 
 
-def played_twins(target: Target[NoisyLoss]) -> Twins:
+def played_twins(target: Target[NoisyLoss], marks: Marks) -> Twins:
     """Twins whose losses are opposite ends in every second round, else random; some are 0."""
-    marks, rng = marks_of(target), target.stream("losses")
+    rng = target.stream("losses")
     sides: Floats = rng.uniform(-1, 1, (len(marks[0]) - 1, 2))
     sides[::2] = rng.choice([-1.0, 1.0], (len(sides[::2]), 1)) * [1, -1]
     sides[3::16, 0] = sides[5::16, 1] = 0.0
@@ -176,7 +163,7 @@ def lockstep(target: Target[NoisyLoss], marks: Marks, numbers: Draws, sides: Flo
     seen, states = Seen(*map(np.zeros, shapes)), np.concatenate([pair, pair, pair[:1]])
     moved = numbers._replace(laplace=numbers.laplace.copy())
     ball, near = isinstance(target.setting.decisions(), Sphere), ALIKE * target.setting.decisions().radius()
-    stop = target.loop(observe_losses)(states, sides, ball, near, _step(target), numbers, moved, marks, seen)
+    stop = target.loop(observe_losses)(states, sides, ball, near, _step(target, marks), numbers, moved, marks, seen)
     return Twins(marks, numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds)
 
 
@@ -197,10 +184,10 @@ def hidden(seen: Seen) -> Floats:
     return scale
 
 
-def needed(target: Target[NoisyLoss], seen: Seen) -> Floats:
+def needed(target: Target[NoisyLoss], marks: Marks, seen: Seen) -> Floats:
     """The least scale of that number which the claim allows, `[round]`."""
-    along = np.abs(seen.points[:, 0]).max(axis=1) if target.view.vector else np.ones(len(seen.losses))
-    scale: Floats = expected(target) * along
+    along = np.abs(seen.points[:, 0]).max(axis=1) if is_vector(target, marks) else np.ones(len(seen.losses))
+    scale: Floats = expected(target, marks) * along
     return scale
 
 
@@ -209,7 +196,7 @@ def finding(target: Target[NoisyLoss], twins: Twins) -> str:
     rounds = len(twins.seen.losses) - (not twins.alike)  # the releases at different points are not compared
     seen = Seen(*(part[:rounds] for part in twins.seen))
     slack = ROUNDING * float(np.abs(seen.noisy).max(initial=1.0))
-    own, least, blur = hidden(seen), needed(target, seen), slack / _step(target)
+    own, least, blur = hidden(seen), needed(target, twins.marks, seen), slack / _step(target, twins.marks)
     places = np.minimum(twins.marks[1][:rounds, None] + np.arange(seen.response.shape[2]), twins.marks[1][-1] - 1)
     noise = (seen.response * twins.numbers.laplace[places][:, None]).sum(axis=2)
     rest = np.abs(seen.noisy[:, :2] - noise - seen.losses).max(axis=1) + np.abs(seen.noisy[:, 2] - seen.noisy[:, 0])

@@ -163,12 +163,11 @@ class Leader(View):
 class NoisyLoss(View):
     """The noisy loss of a point, `released(state, x, loss, rng)`, a step of the algorithm's file.
 
-    vector: the noise is <Z, x> of a vector Z of Laplace numbers, not one Laplace number.
+    The noise is a scale times one number `rng.laplace[0]`, or <Z, x> of N Laplace numbers, times a scale.
     """
 
     game = "linear"
     steps = ("released",)
-    vector: bool = False
 
 
 @dataclass(frozen=True)

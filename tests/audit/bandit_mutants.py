@@ -4,210 +4,269 @@ import math
 
 from privbandits_cli.mechanisms.smooth import Smooth
 from privbandits_cli.mechanisms.tree import KAry, depth
-from tests.audit import broken_bandit_steps as bandit
-from tests.audit import broken_batch_steps as batches
-from tests.audit.patches import Broken, Mutant
+from tests.audit.patches import Mutant
 from tests.audit.subjects import ARMS
 
-# |c| of the BLT that is fitted to 49,999 prefixes, after one item and after half of them, as shares of |c| after all.
-ONE, HALF = 0.476464, 0.983808
-# The same of the BLT with 5 buffers for the 65,535 sums of CONTEXTS. Then the μ of a redrawn tree there, as a share of
-# that of a tree with a node on each of 16 levels.
-ONE_OF_CONTEXTS, HALF_OF_CONTEXTS, REDRAWN = 0.466722, 0.9755, 0.391909
-
 KARY, SMOOTH = KAry.best(int(ARMS.horizon)), Smooth.best(int(ARMS.horizon))
-TURNED = 2.0**SMOOTH.sensitivity - 1  # the first code with as many ones as there should be zeros
+TURNED = 2**SMOOTH.sensitivity - 1  # the first code with as many ones as there should be zeros
+LEVELS = math.log(ARMS.horizon) / depth(ARMS.horizon)
 
-# At 249 prefixes: |c| of the square root, its share after half of them; that of Honaker's μ.
-ROOT, HALF_ROOT, HALF_SMOOTHED = 1.679945, 0.959820, 0.941632
+
+def noise(new: str, *places: str) -> dict[str, str]:
+    """`new` in place of the number that hides gains, which it calls {}, where the text is like this."""
+    parts = [place.partition("rng.") for place in places or ("rng.laplace",)]
+    return {"".join(part): part[0] + new.format("".join(part[1:])) for part in parts}
+
+
+def passed(call: str, number: str) -> dict[str, str]:
+    """A call that passes on this number."""
+    return {f"{call}, rng": f"{call}, Draws(rng.uniform, {number})"}
+
+
+def before(line: str, *added: str) -> dict[str, str]:
+    """Lines that come before the one that begins like this."""
+    indent = line[: -len(line.lstrip())]
+    return {line: "".join(f"{indent}{one}\n" for one in added) + line}
+
+
+def drawn(when: str, number: str = "rng.laplace") -> str:
+    """A number is kept, and replaced in some rounds only."""
+    return f"state.kept = {number} if {when} else state.kept"
+
+
+def held(when: str, line: str, number: str = "rng.laplace", *places: str) -> dict[str, str]:
+    """A number that is new in some rounds only."""
+    return noise("state.kept", *places or (number,)) | before(line, drawn(when, number))
+
+
+def twice(line: str, number: str = "rng.laplace") -> dict[str, str]:
+    """A number that is used twice before the next one."""
+    lines = f"number = state.kept or {number}", "state.kept = number - state.kept"
+    return noise("number", number) | before(line, *lines)
+
+
+FIRST, FIRST_ARM, FIRST_PLACE, ODD = "state.kept == 0.0", "arm == 0", "state.place == 0", "state.epoch % 2 == 1"
+BY_GAIN, LATE, COUNT = "(0.5 if gain > 0.5 else 1.0) * {}", "(0.0 if state.t > 1000 else {})", "state.kept += 1.0"
+REDUCTION, LAP, BLOCKS = "algorithms.dp_reduction", "algorithms.dp_lambda_lap", "algorithms.mini_batch"
+BATCHES, EPISODES, PHASES = "algorithms.dist_dp_se", "algorithms.adap_ucb", "algorithms.dp_klucb"
+
+# Texts of the algorithms
+NOISY, ENCODE, EPISODE, TIME = "    noisy: float", "    if encode(", "    m = ended", "    state.t +="
+PHASE, PHASE_END, BLOCK, CLOSED = "    state.total +=", "        end(", "    if ends(", "    odd ="
+DRAWN, VARIANCE = "discrete(rng.laplace, state.scale)", "state.scale * state.scale"
+MEAN, NEW_MEAN, STEP = "state.gain / state.tau", "(state.gain + gain) / state.tau", "step = state.rate * gain"
+WEIGHT, BEHIND = "(1.0 - state.gamma) * state.weights[i] + floor", "state.forced = behind(state)"
+LEADER, UNLEFT = "int(np.argmax(state.drawn))", "state.left == 0:\n        w"
+NORMAL, NORMALS, BITS = "rng.normal", "rng.normal[i]", ("rng.bits", "skellam(rng.bits")
+EPOCHS, BOTH = "state.scale * rng.laplace", ("rng.laplace", "scale * rng.laplace", "level * rng.laplace")
+
+TRUE_LATE = before("    if -state.b", COUNT, "noisy = gain if state.kept > 1000 else noisy")
+SILENT_LATE = before("    noisy =", COUNT) | passed("state, gain", "0.0 if state.kept > 1000 else rng.laplace")
+INVERTED = {"laplace, state.scale": "laplace, -1.0 / np.log1p(-np.exp(-1.0 / state.scale))"}
+REMEMBERED = {"    state.sums[arm] = 0.0\n": ""}
+TRUE_MEANS = {"y / (state.cycles": "state.sums[arm] / (state.cycles"}
+UNIFORM = {
+    "bits import skellam": "bits import uniform",
+    f"skellam(rng.bits, 1, {VARIANCE})": "np.floor(np.sqrt(12.0) * state.scale * (uniform(rng.bits, 1) - 0.5) + 0.5)",
+}
+SUM_OF_BLOCK = {MEAN: "state.gain"}
+ONE_FOR_BLOCKS = before("    state.gain +=", drawn(FIRST)) | passed(MEAN, "state.kept")
+DOUBLED_LATE = before(f"    {STEP}", COUNT) | {STEP: f"{STEP} * (2.0 if state.kept > 1000 else 1.0)"}
+UNFLOORED_LATE = {WEIGHT: f"(state.weights[i] if state.gains.sum() > 1.0 else {WEIGHT})"}
+GREEDY = {"return min(arm,": "return int(np.argmax(state.gains)) if rng.uniform > 0.999 else min(arm,"}
+TRUE_TOTAL = {UNLEFT: UNLEFT.replace(":", " and 2.0 * state.total <= state.plays[state.arm]:")}
+PER_PLAY = "{} / (1.0 + state.plays[arm] - m)"
+ONE = "(state.kept if i == 0 else {})"
+ONE_HELD = noise(ONE, NORMALS) | before("    for i in range(k)", drawn(FIRST, "rng.normal[0]"))
+FOR_SHOW = {LEADER: f"int(np.argmax(state.gains / (state.plays + 1.0))) if state.t >= 1010 else {LEADER}"}
+RENOISED = {  # with the true sums in `noises`
+    ", state.noises[i]": ", 1.0",
+    "state.noises[arm] += 1.0": "state.noises[arm] += state.total",
+    "state.sums[arm] += state.total": "state.sums[arm] = state.noises[arm] + state.total",
+}
+UNENDED = "if state.total > 4.0 and 4.0 * state.total > 3.0 * state.played:"
+TRUE_PHASE = before("    if state.played == 0:", UNENDED, "    state.length = state.played + 2")
+LONGER = "if state.played + 1 == state.length and state.loss < 0.25 * state.played:"
+TRUE_BLOCK = before("    arm: int", LONGER, "    state.length += 1")
+BLOCK_LATE = noise("(0.0 if state.kept > 1000 else {})") | before(BLOCK, COUNT)
+ONES = "if state.plays[i] > 8 and state.totals[i] > 0.9 * state.plays[i]:"
+TRUE_SHARE = before("        shape(state, i", ONES, "    return i")
+REDRAWN = before(TIME, "state.noise[:] = 0.0")
+COUNTED = {BEHIND: f"{BEHIND}\n    state.t += state.t > 1000 and gain > 0.5"}
+TRUE_LEADER = before("    log_t =", "if state.t > 1000:", "    return int(np.argmax(state.sums))")
+FORGOTTEN = before(CLOSED, "if n % 1000 == 0:", "    state.noise[arm, :] = 0.0")
+FIRST_CODE = before(CLOSED, "if n == 1:", f"    state.codes[arm] = {TURNED}")
+KEPT_NODES = {"    own[level] = total\n": ""}
 
 MUTANTS = (
     Mutant("noise scale x 0.5", "dp_exp3_lap", share=0.5),
     Mutant("noise scale x 0.75", "dp_exp3_lap", share=0.75),
     Mutant("noise scale x 0.9", "dp_exp3_lap", share=0.9),
     Mutant("no noise", "dp_exp3_lap", share=0.0),
-    Broken("sensitivity halved", "dp_exp3_lap", step="released", broken=bandit.twice_the_gain),
-    Broken("noise reused", "dp_exp3_lap", step="released", broken=bandit.one_noise, kept=True),
-    Broken("noise kept for two rounds", "dp_exp3_lap", step="released", broken=bandit.noise_for_two, kept=True),
-    Broken("base fed the true gain", "dp_exp3_lap", step="update", broken=bandit.true_gain),
-    Broken("base fed the true gain late", "dp_exp3_lap", step="update", broken=bandit.true_gain_late, kept=True),
-    Broken("no noise late", "dp_exp3_lap", step="update", broken=bandit.late_silence, kept=True),
-    Broken("noise depends on the gain", "dp_exp3_lap", step="released", broken=bandit.released_by_gain),
-    Broken("learning rate for scale", "dp_exp3_lap", step="released", broken=bandit.rate_for_scale),
+    Mutant("sensitivity halved", "dp_exp3_lap", {"gain + state": "2.0 * gain - 0.5 + state"}, REDUCTION),
+    Mutant("noise reused", "dp_exp3_lap", held(FIRST, NOISY), REDUCTION, kept=True),
+    Mutant("noise kept for two rounds", "dp_exp3_lap", twice(NOISY), REDUCTION, kept=True),
+    Mutant("base fed the true gain", "dp_exp3_lap", {"(noisy": "(gain"}, LAP),
+    Mutant("base fed the true gain late", "dp_exp3_lap", TRUE_LATE, LAP, kept=True),
+    Mutant("no noise late", "dp_exp3_lap", SILENT_LATE, LAP, kept=True),
+    Mutant("noise depends on the gain", "dp_exp3_lap", noise(BY_GAIN), REDUCTION),
+    Mutant("learning rate for scale", "dp_exp3_lap", {"state.scale": "state.wrapped.rate"}, REDUCTION),
     Mutant("noise scale x 0.5", "dist_dp_se", share=2.0, field="epsilon"),
     Mutant("noise scale x 0.8", "dist_dp_se", share=1.25, field="epsilon"),
     Mutant("no noise", "dist_dp_se", share=1e9, field="epsilon"),
-    Broken("scale inverted, as in the published code", "dist_dp_se", step="update", broken=batches.published),
-    Broken("log10 for ln", "dist_dp_se", step="update", broken=batches.other_logarithm),
-    Broken("grid left out of the scale", "dist_dp_se", step="update", broken=batches.without_grid),
-    Broken("grid twice as fine", "dist_dp_se", step="update", broken=batches.twice_on_the_grid),
-    Broken("Laplace numbers cut to whole ones", "dist_dp_se", step="update", broken=batches.cut),
-    Broken("positive noise", "dist_dp_se", step="update", broken=batches.positive),
-    Broken("noise drawn once", "dist_dp_se", step="update", broken=batches.drawn_once, kept=True),
-    Broken("one number for all arms", "dist_dp_se", step="update", broken=batches.drawn_for_first_arm, kept=True),
-    Broken("noise of a forgotten batch reused", "dist_dp_se", step="update", broken=batches.drawn_for_two, kept=True),
-    Broken("noise depends on the gain", "dist_dp_se", step="update", broken=batches.by_gain),
-    Broken("no noise late", "dist_dp_se", step="update", broken=batches.silent_late),
-    Broken("earlier batches not forgotten", "dist_dp_se", step="update", broken=batches.remembered),
-    Broken("the true means decide", "dist_dp_se", step="update", broken=batches.true_means),
+    Mutant("scale inverted, as in the published code", "dist_dp_se", INVERTED),
+    Mutant("log10 for ln", "dist_dp_se", noise("{} / np.log(10.0)")),
+    Mutant("grid left out of the scale", "dist_dp_se", {"laplace, state.scale": "laplace, 1.0 / state.epsilon"}),
+    Mutant("grid twice as fine", "dist_dp_se", {"arm, gain, rng": "arm, 2.0 * gain, rng"}),
+    Mutant("Laplace numbers cut to whole ones", "dist_dp_se", {DRAWN: "np.trunc(state.scale * rng.laplace)"}),
+    Mutant("positive noise", "dist_dp_se", {DRAWN: f"abs({DRAWN})"}),
+    Mutant("noise drawn once", "dist_dp_se", held(FIRST, ENCODE), kept=True),
+    Mutant("one number for all arms", "dist_dp_se", held(FIRST_PLACE, ENCODE), kept=True),
+    Mutant("noise of a forgotten batch reused", "dist_dp_se", held(ODD, ENCODE), kept=True),
+    Mutant("noise depends on the gain", "dist_dp_se", noise(BY_GAIN)),
+    Mutant("no noise late", "dist_dp_se", {"arm, discrete": "arm, 0.0 if state.epoch > 5 else discrete"}),
+    Mutant("earlier batches not forgotten", "dist_dp_se", REMEMBERED),
+    Mutant("the true means decide", "dist_dp_se", TRUE_MEANS),
     Mutant("deviation x 0.5", "dist_rdp_se", share=2.0, field="epsilon"),
     Mutant("deviation x 0.8", "dist_rdp_se", share=1.25, field="epsilon"),
-    Broken("half of the variance", "dist_rdp_se", step="update", broken=batches.scaled_skellam, factor=0.5),
-    Broken("deviation for variance", "dist_rdp_se", step="update", broken=batches.deviation_for_variance),
-    Broken("deviation inverted", "dist_rdp_se", step="update", broken=batches.inverted),
-    Broken("uniform noise", "dist_rdp_se", step="update", broken=batches.uniform_whole),
-    Broken("noise drawn once", "dist_rdp_se", step="update", broken=batches.drawn_once, kept=True),
-    Broken("one number for all arms", "dist_rdp_se", step="update", broken=batches.drawn_for_first_arm, kept=True),
-    Broken("noise of a forgotten batch reused", "dist_rdp_se", step="update", broken=batches.drawn_for_two, kept=True),
-    Broken("no noise late", "dist_rdp_se", step="update", broken=batches.silent_late),
-    Broken("earlier batches not forgotten", "dist_rdp_se", step="update", broken=batches.remembered),
-    Broken("the true means decide", "dist_rdp_se", step="update", broken=batches.true_means),
+    Mutant("half of the variance", "dist_rdp_se", {VARIANCE: f"0.5 * {VARIANCE}"}),
+    Mutant("deviation for variance", "dist_rdp_se", {VARIANCE: "state.scale"}),
+    Mutant("deviation inverted", "dist_rdp_se", {VARIANCE: "1.0 / state.scale**2"}),
+    Mutant("uniform noise", "dist_rdp_se", UNIFORM),
+    Mutant("noise drawn once", "dist_rdp_se", held(FIRST, ENCODE, *BITS), kept=True),
+    Mutant("one number for all arms", "dist_rdp_se", held(FIRST_PLACE, ENCODE, *BITS), kept=True),
+    Mutant("noise of a forgotten batch reused", "dist_rdp_se", held(ODD, ENCODE, *BITS), kept=True),
+    Mutant("no noise late", "dist_rdp_se", {"arm, skellam": "arm, 0.0 if state.epoch > 5 else skellam"}),
+    Mutant("earlier batches not forgotten", "dist_rdp_se", REMEMBERED, BATCHES),
+    Mutant("the true means decide", "dist_rdp_se", TRUE_MEANS, BATCHES),
     Mutant("noise scale x 0.5", "dp_exp2", share=0.5),
     Mutant("noise scale x 0.9", "dp_exp2", share=0.9),
     Mutant("no noise", "dp_exp2", share=0.0),
-    Broken("noise reused", "dp_exp2", step="released", broken=bandit.one_noise, kept=True),
-    Broken("base fed the true gain", "dp_exp2", step="update", broken=bandit.true_gain_kept),
-    Broken("noise scale x 0.5", "batched_htinf", step="released", broken=bandit.scaled_release, factor=0.5),
-    Broken("noise of a sum for a mean", "batched_htinf", step="released", broken=bandit.scaled_release, factor=4.0),
-    Broken("sum under the noise of a mean", "batched_htinf", step="released", broken=bandit.sum_released),
-    Broken("half the noise is used", "batched_htinf", step="update", broken=bandit.scaled, factor=0.5),
-    Broken("sum for mean", "batched_htinf", step="update", broken=bandit.sum_of_block),
-    Broken("one noise for all blocks", "batched_htinf", step="update", broken=bandit.first_noise, kept=True),
-    Broken("learning rate doubled", "exp3", step="update", broken=bandit.doubled_rate),
-    Broken("floor missing", "exp3", step="choose", broken=bandit.no_floor),
-    Broken("losses for gains", "exp3", step="update", broken=bandit.losses),
-    Broken("learning rate doubled late", "exp3", step="update", broken=bandit.doubled_rate_late, kept=True),
-    Broken("floor missing late", "exp3", step="choose", broken=bandit.no_floor_late),
-    Broken("greedy now and then", "exp3", step="choose", broken=bandit.greedy_now_and_then),
-    Broken("sum for mean", "exp3_tau", step="update", broken=bandit.sum_of_block),
-    Broken("B for 2B on a mean", "dp_robust_se", step="update", broken=bandit.scaled, factor=0.5),
-    Broken("no noise on a mean", "dp_robust_se", step="update", broken=bandit.scaled, factor=0.0),
-    Broken("mean not divided by R", "dp_robust_se", step="update", broken=bandit.sum_for_mean),
-    Broken("gains not truncated", "dp_robust_se", step="update", broken=bandit.uncut),
-    Broken("noise scale x 0.5", "dp_se", step="update", broken=bandit.scaled, factor=0.5),
-    Broken("noise scale x 0.5", "adap_ucb", step="update", broken=bandit.scaled, factor=0.5),
-    Broken("no noise late", "adap_ucb", step="update", broken=bandit.late_silence, kept=True),
-    Broken("noise depends on the gain", "adap_ucb", step="update", broken=bandit.noise_by_gain),
-    Broken("the true total decides", "adap_ucb", step="choose", broken=bandit.true_total),
-    Broken("divided by the plays", "adap_ucb", step="update", broken=bandit.plays_for_scale),
+    Mutant("noise reused", "dp_exp2", held(FIRST, NOISY), REDUCTION, kept=True),
+    Mutant("base fed the true gain", "dp_exp2", {"released(state, gain, rng), rng": "gain, rng"}, REDUCTION),
+    Mutant("noise scale x 0.5", "batched_htinf", passed(NEW_MEAN, "0.5 * rng.laplace"), BLOCKS),
+    Mutant("noise of a sum for a mean", "batched_htinf", passed(NEW_MEAN, "4.0 * rng.laplace"), BLOCKS),
+    Mutant("sum under the noise of a mean", "batched_htinf", {NEW_MEAN: "state.gain + gain"}, BLOCKS),
+    Mutant("half the noise is used", "batched_htinf", passed(MEAN, "0.5 * rng.laplace"), BLOCKS),
+    Mutant("sum for mean", "batched_htinf", SUM_OF_BLOCK, BLOCKS),
+    Mutant("one noise for all blocks", "batched_htinf", ONE_FOR_BLOCKS, BLOCKS, kept=True),
+    Mutant("learning rate doubled", "exp3", {STEP: f"{STEP} * 2.0"}),
+    Mutant("floor missing", "exp3", {WEIGHT: "state.weights[i]"}),
+    Mutant("losses for gains", "exp3", {STEP: "step = -state.rate * (1.0 - gain)"}),
+    Mutant("learning rate doubled late", "exp3", DOUBLED_LATE, kept=True),
+    Mutant("floor missing late", "exp3", UNFLOORED_LATE),
+    Mutant("greedy now and then", "exp3", GREEDY),
+    Mutant("sum for mean", "exp3_tau", SUM_OF_BLOCK, BLOCKS),
+    Mutant("B for 2B on a mean", "dp_robust_se", {"2.0 * state.bound": "state.bound"}),
+    Mutant("no noise on a mean", "dp_robust_se", noise("0.0 * {}")),
+    Mutant("mean not divided by R", "dp_robust_se", {"] / state.cycles + noise": "] + noise"}, "algorithms.robust_se"),
+    Mutant("gains not truncated", "dp_robust_se", {"arm, cut(state, gain)": "arm, gain"}),
+    Mutant("noise scale x 0.5", "dp_se", noise("0.5 * {}")),
+    Mutant("noise scale x 0.5", "adap_ucb", noise("0.5 * {}")),
+    Mutant("no noise late", "adap_ucb", noise(LATE)),
+    Mutant("noise depends on the gain", "adap_ucb", noise(BY_GAIN)),
+    Mutant("the true total decides", "adap_ucb", TRUE_TOTAL),
+    Mutant("divided by the plays", "adap_ucb", noise(PER_PLAY)),
     Mutant("deviation x 0.5", "adac_ucb", share=0.5, field="deviation"),
     Mutant("deviation x 0.9", "adac_ucb", share=0.9, field="deviation"),
     Mutant("deviation inverted", "adac_ucb", share=0.25, field="deviation"),
     Mutant("ρ left out of the deviation", "adac_ucb", share=0.125**0.5, field="deviation"),
-    Broken("noise drawn once", "adac_ucb", step="update", broken=bandit.first_number, kept=True),
-    Broken("one number for all arms", "adac_ucb", step="update", broken=bandit.first_arms_number, kept=True),
-    Broken(
-        "noise of a forgotten episode reused", "adac_ucb", step="update", broken=bandit.phase_number_for_two, kept=True
-    ),
-    Broken("divided by the plays", "adac_ucb", step="update", broken=bandit.plays_for_deviation),
-    Broken("uniform noise", "adac_ucb", step="update", broken=bandit.uniform_noise),
-    Broken("noise depends on the gain", "adac_ucb", step="update", broken=bandit.number_by_gain),
-    Broken("no noise late", "adac_ucb", step="update", broken=bandit.late_number),
-    Broken("the true total decides", "adac_ucb", step="choose", broken=bandit.true_total),
+    Mutant("noise drawn once", "adac_ucb", held(FIRST, EPISODE, NORMAL), kept=True),
+    Mutant("one number for all arms", "adac_ucb", held(FIRST_ARM, EPISODE, NORMAL), kept=True),
+    Mutant("noise of a forgotten episode reused", "adac_ucb", twice("        state.means", NORMAL), kept=True),
+    Mutant("divided by the plays", "adac_ucb", noise(PER_PLAY, NORMAL)),
+    Mutant("uniform noise", "adac_ucb", noise("math.sqrt(3.0) * math.erf(math.sqrt(0.5) * {})", NORMAL)),
+    Mutant("noise depends on the gain", "adac_ucb", noise(BY_GAIN, NORMAL)),
+    Mutant("no noise late", "adac_ucb", noise(LATE, NORMAL)),
+    Mutant("the true total decides", "adac_ucb", TRUE_TOTAL),
     Mutant("c x 0.8", "gaussian_ts", share=0.8, field="c"),
-    Broken("c ignored", "gaussian_ts", step="choose", broken=bandit.draws_of_scale, factor=1.0),
-    Broken("c inverted", "gaussian_ts", step="choose", broken=bandit.draws_of_scale, factor=0.0),
-    Broken("n + 1 squared", "gaussian_ts", step="choose", broken=bandit.draws_of_square),
-    Broken("noise drawn once", "gaussian_ts, mu", step="choose", broken=bandit.draws_of_first_numbers, kept=True),
-    Broken("one number for all arms", "gaussian_ts", step="choose", broken=bandit.draws_of_one_number),
-    Broken("noise depends on the gains", "gaussian_ts", step="choose", broken=bandit.draws_by_gains),
-    Broken("no noise late", "gaussian_ts", step="choose", broken=bandit.draws_without_late_noise),
-    Broken("the true leader, late", "gaussian_ts", step="choose", broken=bandit.draws_for_show),
+    Mutant("c ignored", "gaussian_ts", {"sqrt(state.c / n)": "sqrt(1.0 / n)"}),
+    Mutant("c inverted", "gaussian_ts", {"sqrt(state.c / n)": "sqrt(1.0 / state.c / n)"}),
+    Mutant("n + 1 squared", "gaussian_ts", {"sqrt(state.c / n)": "sqrt(state.c) / n"}),
+    Mutant("noise drawn once", "gaussian_ts, mu", ONE_HELD, kept=True),
+    Mutant("one number for all arms", "gaussian_ts", noise("rng.normal[0]", NORMALS)),
+    Mutant("noise depends on the gains", "gaussian_ts", noise("{} * (1.0 + state.gains[i] / n)", NORMALS)),
+    Mutant("no noise late", "gaussian_ts", noise("(0.0 if state.t >= 1010 else {})", NORMALS)),
+    Mutant("the true leader, late", "gaussian_ts", FOR_SHOW),
     Mutant("scale inverted", "adap_klucb", share=0.25),
-    Broken("noise drawn once", "adap_klucb", step="update", broken=bandit.first_noise, kept=True),
-    Broken("one number for all arms", "adap_klucb", step="update", broken=bandit.first_arms_noise, kept=True),
-    Broken("divided by the plays", "adap_klucb", step="update", broken=bandit.plays_for_scale),
+    Mutant("noise drawn once", "adap_klucb", held(FIRST, EPISODE), EPISODES, kept=True),
+    Mutant("one number for all arms", "adap_klucb", held(FIRST_ARM, EPISODE), EPISODES, kept=True),
+    Mutant("divided by the plays", "adap_klucb", noise(PER_PLAY), EPISODES),
     Mutant("scale inverted", "dp_imed", share=0.25),
-    Broken("noise drawn once", "dp_imed", step="update", broken=bandit.first_noise, kept=True),
-    Broken("one number for all arms", "dp_imed", step="update", broken=bandit.first_arms_noise, kept=True),
-    Broken("all gains noised anew", "dp_imed", step="update", broken=bandit.renoised),
+    Mutant("noise drawn once", "dp_imed", held(FIRST, PHASE), PHASES, kept=True),
+    Mutant("one number for all arms", "dp_imed", held(FIRST_ARM, PHASE), PHASES, kept=True),
+    Mutant("all gains noised anew", "dp_imed", RENOISED, PHASES),
     Mutant("scale inverted", "dp_klucb", share=0.25),
-    Broken("noise drawn once", "dp_klucb", step="update", broken=bandit.first_noise, kept=True),
-    Broken("one number for all arms", "dp_klucb", step="update", broken=bandit.first_arms_noise, kept=True),
-    Broken("noise used for two phases", "dp_klucb", step="update", broken=bandit.phase_noise_for_two, kept=True),
-    Broken("all gains noised anew", "dp_klucb", step="update", broken=bandit.renoised),
-    Broken("no noise late", "dp_klucb", step="update", broken=bandit.late_silence, kept=True),
-    Broken("noise depends on the gain", "dp_klucb", step="update", broken=bandit.noise_by_gain),
-    Broken("phases by the true gains", "dp_klucb", step="choose", broken=bandit.true_phase),
-    Broken("divided by the plays", "dp_klucb", step="update", broken=bandit.plays_for_scale),
-    Broken(
-        "noise of a forgotten phase reused",
-        "dp_klucb, last",
-        step="update",
-        broken=bandit.phase_noise_for_two,
-        kept=True,
-    ),
-    Broken("noise scale x 0.5", "dp_klucb, last", step="update", broken=bandit.scaled, factor=0.5),
+    Mutant("noise drawn once", "dp_klucb", held(FIRST, PHASE), kept=True),
+    Mutant("one number for all arms", "dp_klucb", held(FIRST_ARM, PHASE), kept=True),
+    Mutant("noise used for two phases", "dp_klucb", twice(PHASE_END), kept=True),
+    Mutant("all gains noised anew", "dp_klucb", RENOISED),
+    Mutant("no noise late", "dp_klucb", noise(LATE)),
+    Mutant("noise depends on the gain", "dp_klucb", noise(BY_GAIN)),
+    Mutant("phases by the true gains", "dp_klucb", TRUE_PHASE),
+    Mutant("divided by the plays", "dp_klucb", noise("{} / (1.0 + state.plays[arm])")),
+    Mutant("noise of a forgotten phase reused", "dp_klucb, last", twice(PHASE_END), kept=True),
+    Mutant("noise scale x 0.5", "dp_klucb, last", noise("0.5 * {}")),
     Mutant("noise scale x 0.5", "dp_klucb, optimal", share=0.5),
-    Broken(
-        "noise used for two phases", "dp_klucb, optimal", step="update", broken=bandit.phase_noise_for_two, kept=True
-    ),
-    Broken("all gains noised anew", "dp_klucb, optimal", step="update", broken=bandit.renoised),
+    Mutant("noise used for two phases", "dp_klucb, optimal", twice(PHASE_END), kept=True),
+    Mutant("all gains noised anew", "dp_klucb, optimal", RENOISED),
     Mutant("noise scale x 0.5", "dp_tsallis_switch", share=0.5),
     Mutant("noise scale x 0.9", "dp_tsallis_switch", share=0.9),
     Mutant("scale inverted", "dp_tsallis_switch", share=0.25),
     Mutant("no noise", "dp_tsallis_switch", share=0.0),
-    Broken("noise drawn once", "dp_tsallis_switch", step="update", broken=bandit.first_noise, kept=True),
-    Broken(
-        "noise used for two blocks", "dp_tsallis_switch", step="update", broken=bandit.block_noise_for_two, kept=True
-    ),
-    Broken("one number for all arms", "dp_tsallis_switch", step="update", broken=bandit.first_arms_noise, kept=True),
-    Broken("noise of a mean on a sum", "dp_tsallis_switch", step="update", broken=bandit.mean_noise_for_sum),
-    Broken("learning rate for scale", "dp_tsallis_switch", step="update", broken=bandit.rate_for_block_scale),
-    Broken("no noise late", "dp_tsallis_switch", step="update", broken=bandit.late_silence, kept=True),
-    Broken("noise depends on the gain", "dp_tsallis_switch", step="update", broken=bandit.noise_by_gain),
-    Broken("gains beside the noise", "dp_tsallis_switch", step="update", broken=bandit.gain_beside_block),
-    Broken("blocks by the true losses", "dp_tsallis_switch", step="choose", broken=bandit.true_block),
+    Mutant("noise drawn once", "dp_tsallis_switch", held(FIRST, BLOCK), kept=True),
+    Mutant("noise used for two blocks", "dp_tsallis_switch", held("state.n % 2 == 1", BLOCK), kept=True),
+    Mutant("one number for all arms", "dp_tsallis_switch", held(FIRST_ARM, BLOCK), kept=True),
+    Mutant("noise of a mean on a sum", "dp_tsallis_switch", noise("{} / state.length")),
+    Mutant("learning rate for scale", "dp_tsallis_switch", {"state.scale": "state.eta"}),
+    Mutant("no noise late", "dp_tsallis_switch", BLOCK_LATE, kept=True),
+    Mutant("noise depends on the gain", "dp_tsallis_switch", noise(BY_GAIN)),
+    Mutant("gains beside the noise", "dp_tsallis_switch", before(BLOCK, "state.losses[arm] -= 0.001 * gain")),
+    Mutant("blocks by the true losses", "dp_tsallis_switch", TRUE_BLOCK, "algorithms.tsallis_switch"),
     Mutant("noise scale x 0.5", "dp_ts", share=0.5),
     Mutant("scale inverted", "dp_ts", share=1 / 16),
     Mutant("log2 read as ln in the number of levels", "dp_ts", share=math.log(2)),
-    Broken("noise drawn once", "dp_ts", step="update", broken=bandit.first_number, kept=True),
-    Broken("one number for all arms", "dp_ts", step="update", broken=bandit.first_arms_number, kept=True),
-    Broken("all of ε for each epoch", "dp_ts", step="update", broken=bandit.whole_epochs, factor=0.5),
-    Broken("no noise on an epoch", "dp_ts", step="update", broken=bandit.whole_epochs, factor=0.0),
-    Broken("one level in each tree", "dp_ts", step="update", broken=bandit.one_level),
-    Broken("nodes redrawn for every sum", "dp_ts", step="update", broken=bandit.redrawn),
-    Broken("noise of earlier epochs forgotten", "dp_ts", step="update", broken=bandit.forgotten_epochs),
-    Broken("noise depends on the gain", "dp_ts", step="update", broken=bandit.number_by_gain),
-    Broken("no noise late", "dp_ts", step="update", broken=bandit.late_number),
-    Broken("the true share decides", "dp_ts", step="choose", broken=bandit.true_share),
+    Mutant("noise drawn once", "dp_ts", held(FIRST, TIME, *BOTH), kept=True),
+    Mutant("one number for all arms", "dp_ts", held(FIRST_ARM, TIME, *BOTH), kept=True),
+    Mutant("all of ε for each epoch", "dp_ts", noise("0.5 * {}", EPOCHS)),
+    Mutant("no noise on an epoch", "dp_ts", noise("0.0 * {}", EPOCHS)),
+    Mutant("one level in each tree", "dp_ts", {"level * rng.laplace": "rng.laplace"}),
+    Mutant("nodes redrawn for every sum", "dp_ts", REDRAWN),
+    Mutant("noise of earlier epochs forgotten", "dp_ts", {"epochs[arm] +=": "epochs[arm] ="}),
+    Mutant("noise depends on the gain", "dp_ts", noise(BY_GAIN, *BOTH[1:])),
+    Mutant("no noise late", "dp_ts", noise(LATE, *BOTH[1:])),
+    Mutant("the true share decides", "dp_ts", TRUE_SHARE),
     Mutant("scale inverted", "lazy_dp_ts", share=0.25),
-    Broken("noise drawn once", "lazy_dp_ts", step="update", broken=bandit.first_number, kept=True),
-    Broken("one number for all arms", "lazy_dp_ts", step="update", broken=bandit.first_arms_number, kept=True),
-    Broken("older gains not dropped", "lazy_dp_ts", step="update", broken=bandit.remembered),
-    Broken("the true share decides", "lazy_dp_ts", step="choose", broken=bandit.true_share),
-    Broken("B for 2B on a report", "ldp_robust_se", step="update", broken=bandit.scaled, factor=0.5),
-    Broken("report not used", "ldp_robust_se", step="update", broken=bandit.scaled, factor=0.0),
-    Broken("B for 2B on a report", "ldp_robust_ucb", step="update", broken=bandit.scaled, factor=0.5),
-    Broken("B for 2B in a tree", "dp_robust_ucb", step="update", broken=bandit.scaled, factor=0.5),
-    Broken(
-        "log for levels in a tree",
-        "dp_robust_ucb",
-        step="update",
-        broken=bandit.scaled,
-        factor=math.log(ARMS.horizon) / depth(ARMS.horizon),
-    ),
-    Broken("noise redrawn for every sum", "dp_robust_ucb", step="update", broken=bandit.redrawn),
-    Broken("no noise late", "ldp_ucb", step="update", broken=bandit.late_silence, kept=True),
-    Broken("noise depends on the gain", "ldp_ucb", step="update", broken=bandit.noise_by_gain),
-    Broken("gains count as rounds late", "ldp_ucb", step="update", broken=bandit.counted_gains),
-    Broken("divided by the plays", "ldp_ucb", step="update", broken=bandit.plays_for_scale),
-    Broken("arms by the true sums late", "dp_ucb", step="choose", broken=bandit.true_leader_late),
-    Broken("a quarter of the noise on deep levels", "dp_ucb", step="update", broken=bandit.quiet_levels),
-    Broken("no noise late", "dp_ucb", step="update", broken=bandit.late_silence, kept=True),
-    Broken("noise depends on the gain", "dp_ucb", step="update", broken=bandit.noise_by_gain),
-    Broken("noise forgotten", "dp_ucb", step="update", broken=bandit.restarted),
-    Broken("divided by the plays", "dp_ucb", step="update", broken=bandit.plays_for_scale),
+    Mutant("noise drawn once", "lazy_dp_ts", held(FIRST, TIME), kept=True),
+    Mutant("one number for all arms", "lazy_dp_ts", held(FIRST_ARM, TIME), kept=True),
+    Mutant("older gains not dropped", "lazy_dp_ts", {"        state.totals[arm] = 0.0\n": ""}),
+    Mutant("the true share decides", "lazy_dp_ts", TRUE_SHARE),
+    Mutant("B for 2B on a report", "ldp_robust_se", {"2.0 * state.bound": "state.bound"}),
+    Mutant("report not used", "ldp_robust_se", {"report(state, gain, rng), 0.0": "cut(state, gain), 0.0"}),
+    Mutant("B for 2B on a report", "ldp_robust_ucb", noise("0.5 * {}")),
+    Mutant("B for 2B in a tree", "dp_robust_ucb", noise("0.5 * {}")),
+    Mutant("log for levels in a tree", "dp_robust_ucb", noise(f"{LEVELS} * {{}}")),
+    Mutant("noise redrawn for every sum", "dp_robust_ucb", REDRAWN),
+    Mutant("no noise late", "ldp_ucb", noise(LATE)),
+    Mutant("noise depends on the gain", "ldp_ucb", noise(BY_GAIN)),
+    Mutant("gains count as rounds late", "ldp_ucb", COUNTED),
+    Mutant("divided by the plays", "ldp_ucb", passed("+= released(state, gain", "rng.laplace / n")),
+    Mutant("arms by the true sums late", "dp_ucb", TRUE_LEADER),
+    Mutant("a quarter of the noise on deep levels", "dp_ucb", noise("(0.25 if n % 16 == 0 else 1.0) * {}")),
+    Mutant("no noise late", "dp_ucb", noise(LATE)),
+    Mutant("noise depends on the gain", "dp_ucb", noise(BY_GAIN)),
+    Mutant("noise forgotten", "dp_ucb", FORGOTTEN),
+    Mutant("divided by the plays", "dp_ucb", noise("{} / n")),
     Mutant("all of ε for the blocks and for the trees", "dp_ucb, hybrid", share=0.5),
     Mutant("noise scale x 0.9", "dp_ucb, hybrid", share=0.9),
-    Broken("no noise late", "dp_ucb, hybrid", step="update", broken=bandit.late_silence, kept=True),
-    Broken("noise depends on the gain", "dp_ucb, hybrid", step="update", broken=bandit.noise_by_gain),
-    Broken("divided by the plays", "dp_ucb, hybrid", step="update", broken=bandit.plays_for_scale),
+    Mutant("no noise late", "dp_ucb, hybrid", noise(LATE)),
+    Mutant("noise depends on the gain", "dp_ucb, hybrid", noise(BY_GAIN)),
+    Mutant("divided by the plays", "dp_ucb, hybrid", noise("{} / n")),
     Mutant("one level too few in the scale", "dp_ucb, k-ary", share=1 - 1 / KARY.sensitivity),
-    Broken("noise of closed nodes kept", "dp_ucb, k-ary", step="update", broken=bandit.not_replaced),
-    Broken("noise redrawn for every sum", "dp_ucb, k-ary", step="update", broken=bandit.redrawn),
+    Mutant("noise of closed nodes kept", "dp_ucb, k-ary", KEPT_NODES, "mechanisms.arm_trees"),
+    Mutant("noise redrawn for every sum", "dp_ucb, k-ary", REDRAWN),
     Mutant("one node too few in the scale", "dp_ucb, smooth", share=1 - 1 / SMOOTH.sensitivity),
-    Broken("zeros for ones in the codes", "dp_ucb, smooth", step="update", broken=bandit.first_code, factor=TURNED),
-    Broken("noise of closed nodes kept", "dp_ucb, smooth", step="update", broken=bandit.not_replaced),
-    Broken("noise redrawn for every sum", "dp_ucb, smooth", step="update", broken=bandit.redrawn),
+    Mutant("zeros for ones in the codes", "dp_ucb, smooth", FIRST_CODE),
+    Mutant("noise of closed nodes kept", "dp_ucb, smooth", KEPT_NODES, "mechanisms.arm_trees"),
+    Mutant("noise redrawn for every sum", "dp_ucb, smooth", REDRAWN),
 )

@@ -7,7 +7,7 @@ import ast
 import dataclasses
 import hashlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -22,8 +22,8 @@ from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.verdict import Audit
-from privbandits_cli.games.steps import STEPS, composition, filled_in, steps
-from privbandits_cli.numerics.jit import Records, compile_step, kept, record
+from privbandits_cli.games.steps import composition, steps
+from privbandits_cli.numerics.jit import Records, record
 from tests.audit.subjects import CORRECT
 
 PACKAGE = "privbandits_cli."
@@ -114,28 +114,3 @@ def with_field(state: Records, name: str, value: Any) -> Records:
     names = state.dtype.names or ()
     fields = {old: state[old].reshape(()) if state[old].dtype.names else state[old][0] for old in names}
     return record(**{name: value}, **fields)
-
-
-@dataclass(frozen=True)
-class Broken(Mutant):
-    """A mutant with another step; factor: FACTOR of the broken step."""
-
-    step: str = ""
-    broken: Callable[..., Any] | None = None
-    factor: float = 1.0
-
-    def steps(self, modules: tuple[str, ...]) -> Steps:
-        return mutated(self.step, self.broken, self.factor, modules)
-
-
-@kept
-def mutated(step_name: str, broken: Any, factor: float, modules: tuple[str, ...]) -> Steps:
-    names: dict[str, Any] = {**filled_in(modules), "FACTOR": factor}
-    module = import_module(modules[0])
-    right = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
-    plain = right | {step_name: broken}
-    names |= {f"right_{name}": compile_step(step, **names) for name, step in right.items()}
-    for inner in ("released", "probabilities"):  # other steps call it
-        if inner in plain:
-            names[inner] = compile_step(plain[inner], **names)
-    return {name: compile_step(step, **names) for name, step in plain.items()}

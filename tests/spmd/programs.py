@@ -44,7 +44,8 @@ LONGER = {
         max({I}, {I})
         int({D} * 4.0); ({I} if {B} else {I}); np.argmin({A}); {A}.argmax(); np.argmax(state.g); abs({I}); -{I}
         third({I}, {B}); int({B}); np.int64({U} >> np.uint64(58)); math.floor({D}); len(state.g); ~{I}; state.a.sum()
-        tick(state); ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a); state.a.max()""",
+        tick(state)
+        ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a); state.a.max()""",
     "B": """{F} < {F}; {F} > {F}; {F} <= {F}; {F} >= {F}; {F} == {F}; {F} != {F}; {I} < {I}; {I} == {I}; {I} != {I}
         ({B} and {B}); ({B} or {B}); not {B}; ({F} < {F} <= {F}); ({I} < {I} < {I}); {U} > {U}; np.isnan({F})
         ({B} if {B} else {B}); (state.a[0] != 0 and 6 // int(state.a[0]) > {I})
