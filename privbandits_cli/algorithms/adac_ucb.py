@@ -34,7 +34,7 @@ class Parameters(bandit.Algorithm):
     private = True
     drawn = ("normal",)
     made_private_by = "Gaussian noise on the mean of each episode"
-    observed = views.Noisy("means", gaussian=True)
+    observed = views.Noisy("means")
     general_caveats = ("The test of the noise observes the mean of each arm's first episode, which has a single gain.",)
 
     rho: float = Field(ge=1e-18, le=1e18, description="ρ")

@@ -41,7 +41,7 @@ class Parameters(bandit.Algorithm):
     private = True
     drawn = ()
     made_private_by = "the posterior's own Gaussian draws, with a larger variance"
-    observed = views.Drawn("drawn")
+    observed = views.Noisy("drawn")
     general_caveats = ("The paper's account is O(√T); the exact one is derived in the file of the algorithm.",)
 
     mu: float | None = Field(None, ge=1e-9, le=1e9, description="μ of the whole game; sets c")

@@ -22,10 +22,6 @@ from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
 
-BIT = (
-    "a report is one bit, whose noise cannot be moved a little: an audit needs a view that names the probability of a 1"
-)
-
 
 class Parameters(bandit.Algorithm):
     """ε, and the kind of report."""
@@ -70,10 +66,7 @@ class Parameters(bandit.Algorithm):
         return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Noisy("sums") if self.report == "laplace" else views.Unseen(BIT)
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The auditor can only test reports with Laplace noise."] if self.report == "bernoulli" else []
+        return views.Noisy("sums") if self.report == "laplace" else views.Release()
 
 
 def behind(state: Record) -> int:

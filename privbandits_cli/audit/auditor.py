@@ -79,19 +79,19 @@ def audit(
     asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else bandit.Asked({}, {})
     if asked.more and isinstance(view, views.Arms):
         return Audit("NOT AUDITABLE", str(claim), "the arms are not drawn by one number `rng.uniform` a round", 0)
-    gaussian = isinstance(view, views.Noisy) and view.gaussian
-    if gaussian and ("normal" not in asked.periods or claim.delta == 0):
-        lacks = "one number `rng.normal` a round" if claim.delta else "a guarantee with δ > 0"
-        raise PluginError(f"view returned a views.Noisy of Gaussian noise, which needs {lacks}", type(algorithm).view)
-    drawn = isinstance(view, views.Drawn)
-    if drawn and (asked != bandit.Asked({}, {"normal": setting.n_arms}) or claim.delta == 0):
-        lacks = "K numbers `rng.normal` a round and no others, and a guarantee with δ > 0"
-        raise PluginError(f"view returned a views.Drawn, which needs {lacks}", type(algorithm).view)
-    if asked.more and not drawn:
+    noisy, kinds = isinstance(view, views.Noisy), asked.periods.keys() & {"normal", "laplace"}
+    each = noisy and asked == bandit.Asked({}, {"normal": setting.n_arms})  # `choose` draws a number for every arm
+    gaussian = each or (noisy and kinds == {"normal"})
+    if gaussian and claim.delta == 0:
+        needs = "a views.Noisy of Gaussian noise, which needs a guarantee with δ > 0"
+        raise PluginError(f"view returned {needs}", type(algorithm).view)
+    if asked.more and not each:
         bound = given_more(bound, asked, gaussian)
-    target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, asked.more)
+    target: Target[Any] = Target(
+        algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, asked.more, gaussian
+    )
     with quickly():  # most of an audit's time is compiling
-        found = AUDITS[type(view)](target)
+        found = audit_drawn(target) if each else AUDITS[type(view)](target)
     return replace(found, assumed="; ".join(filter(None, [found.assumed, _as_few(setting, configured)])))
 
 
@@ -216,7 +216,6 @@ TRIOS: dict[type[Any], Callable[[Target[Any]], Trio]] = {
 AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Release: audit_noise,
     views.Noisy: audit_noise,
-    views.Drawn: audit_drawn,
     views.Arms: audit_arms,
     views.ModularSum: audit_sums,
     views.Prefix: prefixes.audit_prefixes,

@@ -18,7 +18,7 @@ The game is the configured one, with all its rounds or its first LONGEST rounds.
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -28,6 +28,7 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit import lockstep
+from privbandits_cli.audit.bits import audit_bits
 from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, CLIPPED, FOUND, MIXED, Loops, compiled, float_fields
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
@@ -84,7 +85,8 @@ class Coupling(NamedTuple):
 
     rounds: the number of rounds of each game. violation: the violation in words, or "". loss: the largest privacy loss
     of one gain, in nats, exact. canaries: the number of gains whose loss was computed. unknown: in words, why the games
-    decide nothing, or "". assumed: in words, what some of these games took for granted.
+    decide nothing, or "". assumed: in words, what some of these games took for granted. uniform: whether the number
+    `rng.uniform` moves what is released, and the number that was to be moved does not.
     """
 
     rounds: int
@@ -93,6 +95,7 @@ class Coupling(NamedTuple):
     canaries: int = 0
     unknown: str = ""
     assumed: str = ""
+    uniform: bool = False
 
     def games(self) -> str:
         """The games that were played, in words."""
@@ -286,7 +289,7 @@ class _Game(NamedTuple):
             return Coupling(rounds, unknown=CUT)
         if found.outcome != ARM:
             if found.outcome == BARE and self._noise_of_uniform_numbers(found):
-                return Coupling(rounds, unknown=UNIFORM.format(self.target.noise))
+                return Coupling(rounds, unknown=UNIFORM.format(self.target.noise), uniform=True)
             return Coupling(rounds, f"in round {t + 1:,} {FOUND[found.outcome]}")
         words = f"in round {t + 1:,} two games with the same releases play different arms"
         right = self._choice(states[3:4], found.uniform, t)
@@ -321,11 +324,13 @@ class _Game(NamedTuple):
         return still and len({release(u, z) for u in some}) > 1
 
 
-def audit_noise(target: Target[Noisy | Release]) -> Audit:
+def audit_noise(target: Target[Any]) -> Audit:
     """Whether arms follow from the releases alone, and whether these reveal more about a gain than (ε, δ) allows."""
     found, claim = coupled(target), claimed(target)
     if found.violation:
         return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
+    if found.uniform and isinstance(target.view, Release):
+        return audit_bits(target)
     if found.unknown:
         return Audit("NOT AUDITABLE", claim, found.unknown, 0)
     most = f"no arm after arm {ARMS} is ever the best one" if target.setting.n_arms > ARMS else ""

@@ -23,7 +23,7 @@ from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Floats, Numbers
 from privbandits_cli.games.rounds import choose, update
-from privbandits_cli.games.views import Drawn
+from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import Records, unbound
 
 values: Any = unbound  # bound when a loop is compiled
@@ -91,7 +91,7 @@ REASONS = (
 class Draws:
     """The games of an audit of draws."""
 
-    target: Target[Drawn]
+    target: Target[Noisy]
     rounds: int
 
     def __post_init__(self) -> None:
@@ -119,7 +119,7 @@ class Draws:
         return min(self.coupled(given, other, f"{t}, {worth}, {repeat}") for repeat in range(REPEATS))
 
 
-def audit_drawn(target: Target[Drawn]) -> Audit:
+def audit_drawn(target: Target[Noisy]) -> Audit:
     """Whether gains act through the draws alone, and what a gain costs in all of them."""
     claim, setting, rng = target.claim, target.setting, target.stream("gains")
     games = Draws(target, min(LONGEST, int(setting.horizon)))

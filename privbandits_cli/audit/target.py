@@ -45,11 +45,7 @@ class Target(Generic[V]):
     seed: int
     test: Test
     more: bool = False  # its steps ask for other numbers than one uniform and one Laplace number a round
-
-    @property
-    def gaussian(self) -> bool:
-        """Whether the view has Gaussian noise."""
-        return getattr(self.view, "gaussian", False)
+    gaussian: bool = False  # the numbers that hide the gains of a bandit are normal
 
     @property
     def noise(self) -> str:

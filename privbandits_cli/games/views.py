@@ -41,13 +41,14 @@ class View:
 
 @dataclass(frozen=True)
 class Release(View):
-    """The noisy gain `released(state, gain, rng)`, a step of the algorithm's file; Laplace noise.
+    """The noisy gain `released(state, gain, rng)`, a step of the algorithm's file.
 
+    It has Laplace noise, or is one bit, which `rng.uniform` draws.
     rounds: how many rounds one release covers; the noise is on their mean gain.
     """
 
     game = "bandit"
-    steps = ("released", "probabilities")
+    steps = ("released",)
     rounds: int = 1
     canary: Range = unit
 
@@ -58,28 +59,17 @@ class Release(View):
 
 @dataclass(frozen=True)
 class Noisy(View):
-    """One number for each arm, the only path by which a gain of that arm acts: noisy sums, means, or reports.
+    """One number for each arm, the only path by which a gain of that arm acts: noisy sums, means, reports, or draws.
 
     When noise enters a number, and how long it stays there, is found by the audit. It is a scale times `rng.laplace`,
-    or times `rng.normal` if `gaussian`.
+    or times `rng.normal`, whichever the algorithm asks for. If it asks for K normal numbers a round and no others,
+    `choose` draws the numbers of all arms anew, and number a makes the noise of arm a.
     canary: the range outside which a gain has no larger effect.
     """
 
     game = "bandit"
     values: Place
     canary: Range = unit
-    gaussian: bool = False
-
-
-@dataclass(frozen=True)
-class Drawn(View):
-    """The noisy numbers of all arms that `choose` draws anew in every round, and through which alone gains act.
-
-    values: where it keeps them. Number a of `rng.normal` makes the noise of arm a, times a scale.
-    """
-
-    game = "bandit"
-    values: Place
 
 
 @dataclass(frozen=True)

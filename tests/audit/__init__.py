@@ -45,6 +45,7 @@ SHORT = {
         ["deviation x 0.9", "noise drawn once", "one number for all arms", "uniform noise", "the true total decides"],
     ),
     "ldp_ucb": (12, 2**10, ["noise depends on the gain", "divided by the plays"]),
+    "ldp_ucb, bits": (12, 2**10, ["the chance of a larger ε", "true gains in the sums"]),
     "dp_ucb, hybrid": (12, 2**10, ["all of ε for the blocks and for the trees", "noise depends on the gain"]),
     "dp_ucb, k-ary": (12, 2**8, ["one level too few in the scale", "noise redrawn for every sum"]),
     "dp_ftrl": (

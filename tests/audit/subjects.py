@@ -84,6 +84,7 @@ CORRECT = {
     "ldp_robust_se": subject("ldp_robust_se", epsilon=1.0),
     "ldp_robust_ucb": subject("ldp_robust_ucb", epsilon=1.0),
     "ldp_ucb": subject("ldp_ucb", epsilon=1.0),
+    "ldp_ucb, bits": subject("ldp_ucb", variant="bits", epsilon=1.0, report="bernoulli"),
     "dp_ftrl": subject("dp_ftrl", EXPERTS, epsilon=1.0),
     "dp_ftrl, signed": subject("dp_ftrl", EXPERTS._replace(signed=True), "signed losses", epsilon=1.0),
     "dp_ftrl, shared": subject("dp_ftrl", EXPERTS, "shared top-up noise", epsilon=1.0, spare="once"),

@@ -115,7 +115,6 @@ def test_the_page_has_the_limits():
 @pytest.mark.parametrize(
     ("name", "own", "setting", "needs"),
     [
-        ("ldp_ucb", {"report": "bernoulli"}, Setting(64, 3), "a view that names the probability of a 1"),
         ("shrinking_dartboard", {}, Setting(64, 3, space=Simplex(3)), "the probability of each expert in a round"),
         ("mini_batch", {"base": make("adap_ucb")}, Setting(64, 3), "no audit supports a views.Noisy of mean gains"),
     ],
