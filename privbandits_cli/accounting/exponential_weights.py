@@ -154,12 +154,3 @@ def pure_attack(game: ExponentialWeights, base: float = 0.0) -> float:
     if most <= 0.01:
         return 0.0
     return max(0.0, -float(optimize.minimize_scalar(minus_loss, bounds=(0.01, most), method="bounded").fun))
-
-
-def hockey_stick(n: int, p: float, q: float, epsilon: float) -> float:
-    """The δ at ε between the counts Bin(n, p) and Bin(n, q), the larger of the two directions."""
-    from scipy import stats
-
-    counts = np.arange(n + 1)
-    one, other = (stats.binom.logpmf(counts, n, share) for share in (p, q))
-    return max(_divergence(one, other, epsilon), _divergence(other, one, epsilon))

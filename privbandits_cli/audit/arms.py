@@ -1,177 +1,119 @@
-"""Audit of the arms that EXP3 plays, in single rounds or in blocks: one prefix, many forks with and without a canary.
+"""Audit of the arms that EXP3 plays, in single rounds or in blocks. What is released is the arms, and nothing else.
 
-The prefix, in which arm 1 becomes rare, is played once. There the canary's gain is 1 or 0. Many continuations in which
-no arm earns anything are forked from each of the two states, and the draws of arm 1 are counted. The proved ε is too
-large for any count to refute. The claim tested is EXP3's exact law on this game: (1, δ), or (0.02, δ) with blocks, with
-the δ between the two exact laws of the count. An EXP3 that loses more than that is not EXP3.
+Games with several tables of gains are played. In every round the probabilities of the arms must be those of EXP3, which
+follow from the gains and arms so far, and the round's uniform number must draw the arm with them. Then the algorithm is
+the one of the proof.
 
-Before that, the configured game is played with random gains. In each round the probabilities of the arms must be those
-of EXP3, which follow from the gains and arms so far, and in each window of rounds the arms must be drawn with them.
+In a second game one gain is different, and the same arms are played. The logarithm of the ratio of the probabilities of
+these arms, all together, is a lower limit on ε, exactly. The proved ε is larger: it is that of the worst arms.
 """
 
-import math
-
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
 
-from privbandits_cli.accounting.exponential_weights import hockey_stick, raised
-from privbandits_cli.accounting.rounding import at_most
-from privbandits_cli.audit import evidence
+from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.target import Target, choose, probabilities, update
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import Audit, contest, like_these
+from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
 from privbandits_cli.numerics.jit import Records
 
-CANARY = 2.0  # arm 1 is at (1 + this) times the floor when the canary is sent
-ROUNDS_A_FORK = 128  # a fork takes thousands of rounds, so the budget buys fewer of them
-COPIES = 8  # draws of a round's arm on copies
-NUMBERS = 25.0  # the least variance of a count for the normal limit
 ROUNDING = 1e-9  # of a probability
+STRATA = 2**14  # uniform numbers in a round whose arms are not drawn in their order
+SOME = 64  # such rounds in which all of these are tried
+
+AGREED, LAW, DRAWN, BLOCK = range(4)  # what ends a game
+FOUND = {
+    LAW: "the probabilities of the arms are not those of EXP3",
+    DRAWN: "an arm is not drawn with EXP3's probability",
+    BLOCK: "another arm is played before the block of the last one ends",
+}
+
+
+def ordered(states: Records, p: Floats) -> bool:
+    """Whether the uniform number draws the arms in their order with these probabilities. `states[2]` is scratch."""
+    below = 0.0
+    for arm in range(len(p)):
+        near = min(ROUNDING, p[arm] / 4.0)
+        for u in (below + near, below + p[arm] / 2.0, below + p[arm] - near):
+            copy(states, 0, 2)
+            if choose(states[2], Draws(u, 0.0)) != arm:
+                return False
+        below += p[arm]
+    return True
+
+
+def drawn(states: Records, p: Floats, counts: Floats) -> bool:
+    """Whether the uniform number draws the arms with these probabilities, to one part in STRATA."""
+    counts[:] = 0.0
+    for j in range(STRATA):
+        copy(states, 0, 2)
+        counts[choose(states[2], Draws((j + 0.5) / STRATA, 0.0))] += 1.0
+    return bool(np.abs(counts / STRATA - p).max() <= 2.0 * len(p) / STRATA)
 
 
 def observe_play(
-    states: Records, gains: Floats, uniform: Floats, gamma: float, rest: int, hits: Floats, laws: Floats
-) -> int:
-    """Play the game with `gains[round]`; return the first round, from 0, whose law is not EXP3's, or -1.
+    states: Records, gains: Floats, uniform: Floats, gamma: float, rest: int, best: int, canary: int, seen: Floats
+) -> tuple[int, int]:
+    """Play the game A = `states[0]` with `gains[round]`; return what ended it, and the rounds before that.
 
-    Arm 0 earns the gains; the other arms earn 1 minus them, and become rare. uniform: `[rounds, 1 + COPIES]`; rest:
-    rounds of a block after its first. Filled in for each window of rounds and arm: `hits[window, arm]`, the draws on
-    copies; `laws[window, arm, 2]`, their mean and variance under EXP3.
+    The arm `best` earns the gains, the others earn 1 minus them. rest: rounds of a block after its first; canary: the
+    round in which B = `states[1]` earns another gain. Filled in: `seen[0]`, the log-ratio of the probabilities of all
+    arms of A in both games; its other numbers are not used.
     """
-    n_arms = hits.shape[1]
-    sums, p, out = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
+    n_arms, loose = len(seen), 0
+    sums, p, out, others = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
     for t in range(0, len(gains) - rest, rest + 1):
-        window = int(math.log2(t + 1))
         weights = np.exp(sums - sums.max())
         p[:] = (1 - gamma) * weights / weights.sum() + gamma / n_arms
         probabilities(states[0], out)
-        if np.abs(out - p).max() > ROUNDING:
-            return t
-        for j in range(1, uniform.shape[1]):
-            copy(states, 0, 1)
-            hits[window, choose(states[1], Draws(uniform[t, j], 0.0))] += 1.0
-        laws[window, :, 0] += (uniform.shape[1] - 1) * p
-        laws[window, :, 1] += (uniform.shape[1] - 1) * p * (1 - p)
-        total, arm = 0.0, 0
+        if not np.abs(out - p).max() <= ROUNDING:
+            return LAW, t
+        if not ordered(states, p) and (loose < SOME or t & (t - 1) == 0):
+            loose += 1
+            if not drawn(states, p, others):
+                return DRAWN, t
+        probabilities(states[1], others)
+        first, total = 0, 0.0
         for r in range(t, t + rest + 1):
-            rng = Draws(uniform[r, 0], 0.0)
+            rng = Draws(uniform[r], 0.0)
             arm = choose(states[0], rng)
-            gain = gains[r] if arm == 0 else 1.0 - gains[r]
+            first = arm if r == t else first
+            if arm != first:
+                return BLOCK, r
+            gain = gains[r] if arm == best else 1.0 - gains[r]
+            choose(states[1], rng)
             update(states[0], arm, gain, rng)
+            update(states[1], arm, 1.0 - gain if r == canary else gain, rng)
             total += gain
-        sums[arm] += gamma / n_arms * total / (rest + 1) / p[arm]
-    return -1
-
-
-def observe_arms(states: Records, uniform: Floats, rest: int, counts: NDArray[np.int64]) -> None:
-    """Fork: each state plays on and earns nothing; `counts[fork]` is how often it starts a block with arm 1.
-
-    uniform: `[forks, draws]`; rest: rounds of a block after its first.
-    """
-    for fork in range(len(states)):
-        for t in range(uniform.shape[1]):
-            rng = Draws(uniform[fork, t], 0.0)
-            arm = choose(states[fork], rng)
-            update(states[fork], arm, 0.0, rng)
-            counts[fork] += arm == 0
-            for _ in range(rest):
-                update(states[fork], choose(states[fork], rng), 0.0, rng)
+        seen[0] += np.log(out[first] / others[first])
+        sums[first] += gamma / n_arms * total / (rest + 1) / p[first]
+    return AGREED, len(gains)
 
 
 def audit_arms(target: Target[Arms]) -> Audit:
-    """Fork the game where arm 1 is rare, with and without the canary's gain, and count the draws of arm 1."""
-    model, rounds, forks = target.view.model, target.view.rounds, max(64, target.budget // ROUNDS_A_FORK)
-    if model.gamma == 1:
-        return Audit("NOT AUDITABLE", "EXP3's law", "no canary is known for uniform play", 0)
-    strange, length = _unlike_exp3(target)
-    if strange is not None:
-        return Audit("VIOLATION", "EXP3's law", strange, length)
-    silent = min(model.k, int(7 / model.floor))
-    prefix, p = _rare(target)
-    if p < model.floor * (1 - 1e-9):
-        below = f"arm 1 is played with probability {p:.3g}, below EXP3's floor {model.floor:.3g}"
-        return Audit("VIOLATION", "EXP3's law", below, 1)
-    if p > (1 + CANARY) * model.floor:
-        return Audit("NOT AUDITABLE", "EXP3's law", "within this horizon arm 1 does not become rare", 0)
-    lifted = raised(model, p, model.sensitivity)
-    epsilon = 1.0 if rounds == 1 else 0.02
-    delta = hockey_stick(silent, lifted, p, epsilon)
-    law = f"(ε, δ) = ({epsilon:g}, {at_most(delta, 3)}) over {silent:,} draws after a canary at p = {p:.4g}"
-    claim = f"EXP3's law: {law}"
-    rng = target.stream("forks")
-    x, y = (_counts(target, _sent(target, prefix, gain), forks, silent, rng) for gain in (1.0, 0.0))
-    contested = contest(target, np.column_stack([x, y]).ravel(), np.tile([1.0, 0.0], forks), epsilon, delta)
-    limit, most, stopped = contested.limit(), contested.refutable(), contested.stopped
-    if stopped is not None:
-        return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of forks", stopped, limit, most)
-    counts = ((x, lifted), (y, p))
-    conforms = min(evidence.binomial_conformance(int(z.sum()), forks * silent, share) for z, share in counts)
-    if conforms < target.alpha / 8:
-        law = f"arm 1 is not drawn as EXP3 draws it (p = {conforms:.2g})"
-        return Audit("VIOLATION", claim, law, forks, limit, most)
-    found = f"all probabilities are EXP3's; draws conform (p = {conforms:.2g}); not refuted by {target.test}"
-    played = f"a game of {length:,} rounds; {2 * forks:,} forks of {silent * rounds:,} rounds"
-    later = like_these(length, target.setting.horizon)
-    return Audit("CONSISTENT", claim, found, forks, limit, most, played, later)
-
-
-def _unlike_exp3(target: Target[Arms]) -> tuple[str | None, int]:
-    """(difference from EXP3 or None, rounds played) of the configured game."""
-    from scipy import stats
-
-    rounds, rest, n_arms = int(min(target.setting.horizon, LONGEST)), target.view.rounds - 1, target.setting.n_arms
-    rng, windows = target.stream("play"), rounds.bit_length()
-    hits, laws, gains = np.zeros((windows, n_arms)), np.zeros((windows, n_arms, 2)), 1.0 * (rng.random(rounds) < DEEP)
-    play = target.loop(observe_play)
-    numbers = rng.random((rounds, 1 + COPIES))
-    stopped = play(np.repeat(target.state, 2), gains, numbers, target.view.model.gamma, rest, hits, laws)
-    if stopped >= 0:
-        return f"in round {stopped + 1:,} the probabilities of the arms are not those of EXP3", stopped + 1
-    tested = laws[..., 1] >= NUMBERS
-    unit = np.abs(hits - laws[..., 0])[tested] / np.sqrt(laws[..., 1][tested])
-    p = 2 * stats.norm.sf(unit) * max(1, len(unit))
-    if len(p) and p.min() < target.alpha / 8:
-        window, arm = np.argwhere(tested)[int(np.argmin(p))]
-        where = f"rounds {2**window:,} to {2 ** (window + 1) - 1:,}"
-        return f"arm {arm + 1} is not drawn with EXP3's probability in {where} (p = {p.min():.2g})", rounds
-    return None, rounds
-
-
-def _rare(target: Target[Arms]) -> tuple[Records, float]:
-    """The state in which arm 1 has become rare, as only the other arms earned, and the probability of arm 1."""
-    model, rounds, rng = target.view.model, target.view.rounds, target.stream("prefix")
-    state, out = target.state.copy(), np.empty(target.setting.n_arms)
-    for _ in range(int(target.setting.horizon / rounds) + 1):
-        target.steps["probabilities"](state[0], out)
-        if out[0] <= (1 + CANARY) * model.floor:
-            break
-        draws = Draws(rng.random(), 0.0)
-        for _ in range(rounds):
-            arm = target.steps["choose"](state[0], draws)
-            target.steps["update"](state[0], arm, float(arm != 0), draws)
-    return state, float(out[0])
-
-
-def _sent(target: Target[Arms], prefix: Records, gain: float) -> Records:
-    """The state after arm 1 was played for a block that earned `gain` in its first round, then nothing."""
-    state = prefix.copy()
-    draws = Draws(0.0, 0.0)  # the number that leads to arm 1
-    for t in range(target.view.rounds):
-        arm = target.steps["choose"](state[0], draws)
-        target.steps["update"](state[0], arm, gain if t == 0 else 0.0, draws)
-    return state
-
-
-def _counts(target: Target[Arms], world: Records, forks: int, silent: int, rng: Generator) -> Floats:
-    """How often arm 1 is drawn in each of the forks of a world."""
-    counts = np.zeros(forks, np.int64)
-    loop = target.loop(observe_arms)
-    at_once = max(1, 2**22 // silent)
-    for first in range(0, forks, at_once):
-        part = counts[first : first + at_once]
-        loop(np.repeat(world, len(part)), rng.random((len(part), silent)), target.view.rounds - 1, part)
-    return counts.astype(float)
+    """Whether the algorithm is EXP3, and whether the arms of some games reveal more about a gain than ε allows."""
+    model, rest, n_arms = target.view.model, target.view.rounds - 1, target.setting.n_arms
+    rounds, rng = int(min(target.setting.horizon, LONGEST)), target.stream("play")
+    if rounds <= rest:
+        return Audit("NOT AUDITABLE", "EXP3's law", f"no block of {rest + 1:,} rounds ends in this game", 0)
+    play = target.loop(observe_play, ordered=target.call(ordered), drawn=target.call(drawn))
+    tables = [((rng.random(rounds) < DEEP).astype(float), 0), (rng.random(rounds), n_arms - 1)]
+    tables += [(np.ones(rounds), arm) for arm in {0, n_arms - 1}]  # all other arms become rare
+    worst, claim = 0.0, "EXP3's law, in every round"
+    for gains, best in tables:
+        canary, seen = int(rng.integers(0, rounds - rest)), np.zeros(n_arms)
+        numbers = rng.random(rounds)
+        outcome, t = play(np.repeat(target.state, 3), gains, numbers, model.gamma, rest, best, canary, seen)
+        if outcome != AGREED:
+            return Audit("VIOLATION", claim, f"in round {t + 1:,} {FOUND[outcome]}", t + 1)
+        worst = max(worst, abs(float(seen[0])))
+    played, cost = f"{len(tables)} games of {rounds:,} rounds", rounds * len(tables)
+    if worst > (1 + EXACT) * target.claim.epsilon and target.claim.delta == 0:
+        found = f"a gain costs at least ε = {at_least(worst)}, for the arms of a game"
+        return Audit("VIOLATION", claim, found, cost, worst, played=played)
+    cost_seen = f"given the arms of a game a gain cost ε = {at_least(worst)}"
+    found = f"every probability is that of EXP3, and every draw follows it; {cost_seen}"
+    later = like_these(rounds, target.setting.horizon)
+    return Audit("CONSISTENT", claim, found, cost, worst, target.claim.epsilon, played, later)

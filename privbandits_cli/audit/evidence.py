@@ -236,11 +236,3 @@ def _arms(noise: Floats, arms: NDArray[np.int64] | None) -> float:
     sums, squares = np.bincount(arms, ranks, n), np.bincount(arms, ranks**2, n)
     bounds = 2 * np.exp(-(sums**2) / (2 * np.maximum(squares, 1e-300)))
     return min(1.0, n * float(bounds.min()))
-
-
-def binomial_conformance(hits: int, n: int, p: float) -> float:
-    """The two-sided p-value of a count under Bin(n, p)."""
-    from scipy import stats
-
-    law = stats.binom(n, p)
-    return min(1.0, 2 * min(float(law.cdf(hits)), float(law.sf(hits - 1))))

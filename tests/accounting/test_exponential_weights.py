@@ -12,7 +12,6 @@ from privbandits_cli.accounting.exponential_weights import (
     ExponentialWeights,
     attack,
     canary,
-    hockey_stick,
     pure_attack,
     raised,
 )
@@ -112,13 +111,6 @@ def test_the_canary_is_exp3s_own_arithmetic():
     game = ExponentialWeights(algorithm.gamma, 4, 2**14)
     # the other arms do not share the weight of arm 1's rise, so the odds alone are compared
     assert out[0] == pytest.approx(raised(game, before, 1.0), rel=1e-12)
-
-
-def test_hockey_stick_of_binomials_by_enumeration():
-    one, other = stats.binom.pmf(np.arange(9), 8, 0.4), stats.binom.pmf(np.arange(9), 8, 0.2)
-    for epsilon in (0.0, 0.5, 1.0):
-        known = max(np.maximum(0, a - math.exp(epsilon) * b).sum() for a, b in ((one, other), (other, one)))
-        assert hockey_stick(8, 0.4, 0.2, epsilon) == pytest.approx(known)
 
 
 def prefixes(game, rounds, n, seed):

@@ -8,7 +8,8 @@ from scipy import stats
 
 from privbandits_cli.audit import coupling, evidence
 from privbandits_cli.audit.auditor import AUDITS, audit
-from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.steps import composition, steps
 from tests.audit import FAST, SHORT, conforms, each
 from tests.audit.mutants import CORRECT, MUTANTS
 from tests.conftest import make, some
@@ -102,8 +103,7 @@ def test_algorithms_without_a_guarantee_are_not_auditable():
 @pytest.mark.parametrize(
     ("name", "own"),
     [
-        ("exp3", {"gamma": 1.0}),
-        ("exp3_tau", {"tau": 100_000}),
+        ("exp3_tau", {"tau": 300_000}),
         ("dp_exp3_lap", {"epsilon": math.inf}),
         ("mini_batch", {"tau": 3, "base": make("exp3_tau", tau=3)}),
     ],
@@ -214,11 +214,29 @@ def test_conformance_is_a_p_value_and_detects_five_percent():
     assert conforms(np.repeat(rng.laplace(size=10_000), 2)) < 1e-6  # each for two rounds
 
 
-def test_binomial_conformance_is_a_p_value():
-    rng = np.random.default_rng(6)
-    p = np.array([evidence.binomial_conformance(int(rng.binomial(5000, 0.3)), 5000, 0.3) for _ in range(400)])
-    assert (p < 0.05).sum() <= stats.binom.ppf(1 - 1e-6, 400, 0.05)
-    assert evidence.binomial_conformance(1700, 5000, 0.3) < 1e-6
+@pytest.mark.usefixtures("plainly")
+def test_arms_that_are_drawn_in_another_order_are_not_accused():
+    """From the last arm to the first; control: with another probability for one of them."""
+    setting = Setting(16, 3)
+    algorithm = make("exp3", gamma=0.5).tuned(setting)
+    right = steps(composition(algorithm))
+
+    def turned(state, rng):
+        return right["choose"](state, Draws(1.0 - 2.0**-53 - rng.uniform, 0.0))
+
+    def uneven(state, rng):
+        return right["choose"](state, Draws((1.0 - 2.0**-53 - rng.uniform) ** 1.1, 0.0))
+
+    found = [audit(algorithm, setting, bound=right | {"choose": choose}).verdict for choose in (turned, uneven)]
+    assert found == ["CONSISTENT", "VIOLATION"]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_the_cost_of_a_gain_for_the_arms_of_a_game_is_a_limit_on_epsilon():
+    setting = Setting(64, 3)
+    algorithm = make("exp3", gamma=0.3).tuned(setting)
+    found = audit(algorithm, setting)
+    assert 0 < found.epsilon_seen < algorithm.guarantee(setting).epsilon
 
 
 @pytest.mark.parametrize(("n", "known"), [(1000, 5.60), (10_000, 7.90)])

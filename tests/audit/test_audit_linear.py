@@ -377,6 +377,7 @@ def box(n):
     return Polytope(n, tuple(map(tuple, np.vstack([np.eye(n), -np.eye(n)]))), (1.0,) * 2 * n)
 
 
+@pytest.mark.slow
 def test_noisy_losses_of_a_box_in_a_short_game():
     known = setting(box(12), 2**9)
     assert audit(make("dp_scrible", epsilon=2.0).tuned(known), known).verdict == "CONSISTENT"

@@ -6,7 +6,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from privbandits_cli.audit.coupling import begins
 from privbandits_cli.mechanisms import arm_trees
 from privbandits_cli.mechanisms.arm_trees import BEST, chosen, resolved
 from privbandits_cli.mechanisms.k_ary import KAryTree
@@ -107,7 +106,6 @@ def test_an_item_is_in_as_many_nodes_as_declared_at_most(counter):
         current = [node for node in current if node >= level] + [level]
         count[n] = len(current)
     assert np.cumsum(inside)[:-1].max() <= counter.sensitivity
-    np.testing.assert_array_equal(begins(levels), begin)
     np.testing.assert_array_equal(count, nodes(counter, items))
     assert count.max() == counter.most(items)
 
