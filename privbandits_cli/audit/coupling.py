@@ -99,7 +99,8 @@ class Coupling(NamedTuple):
 
     def games(self) -> str:
         """The games that were played, in words."""
-        return f"pairs of games of {self.rounds:,} rounds with equal releases, {self.canaries:,} with one other gain"
+        alone = f", {self.canaries:,} with one other gain" if self.canaries else ""
+        return f"pairs of games of {self.rounds:,} rounds with equal releases{alone}"
 
 
 def coupled(target: Target[Noisy | Release]) -> Coupling:
