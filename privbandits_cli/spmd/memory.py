@@ -123,6 +123,8 @@ class Memory(Arithmetic):
                 unsupported(f"the index {i.py} of an axis with {n} entries")
             self.fault(Known(not -n <= i.py < n))
             return Known(int(i.py) % n)
+        if self.number(i).kind not in "iu":  # numba does not compile it, and for NumPy it is no index of one entry
+            unsupported("an index that is no whole number")
         return self.within(i, n) if checked else i
 
     def between(self, part: slice, n: Any, checked: bool) -> tuple[Any, Any]:
@@ -297,6 +299,8 @@ class Memory(Arithmetic):
         kind = KINDS.get(table.dtype)
         if kind is None or table.ndim != 1:
             unsupported("a global array of this kind")
+        if self.number(index).kind not in "iu":
+            unsupported("an index that is no whole number")
         index = self.within(index, len(table)) if checked else self.cast(index, "i")
         if id(table) not in self.constants:
             data = ir.Constant(ir.ArrayType(LLVM[kind], len(table)), table.tolist())

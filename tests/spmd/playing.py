@@ -9,7 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from privbandits_cli.games import bandit, guards, lockstep
+from privbandits_cli.convex.spaces import Simplex
+from privbandits_cli.games import bandit, contextual, guards, linear, lockstep
+from privbandits_cli.games.drawing import WIDTH
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.players import Contexts
 from privbandits_cli.numerics import jit
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import loader
@@ -34,11 +38,14 @@ class Played(NamedTuple):
 
 def game_of(text, folder, rounds=ROUNDS):
     """A game of a user's file with this text, always of one name, which the random numbers depend on."""
+    return match(foe("stochastic"), [_algorithm(text, folder)], rounds, checkpoints=range(1, rounds + 1))
+
+
+def _algorithm(text, folder):
     path = folder / f"{next(NUMBER)}" / "fuzz.py"  # for each place a loop is compiled anew
     path.parent.mkdir()
     path.write_text(text)
-    algorithm = loader.module(loader.read(path)).Parameters()
-    return match(foe("stochastic"), [algorithm], rounds, checkpoints=range(1, rounds + 1))
+    return loader.module(loader.read(path)).Parameters()
 
 
 def plainly(game):
@@ -125,3 +132,53 @@ def _bytes(records):
             own[np.isnan(own)] = np.nan
         parts.append(own.tobytes())
     return b"".join(parts)
+
+
+# ------------------------------------------------------------------------------------------ other games
+
+
+GAMES = {"linear": linear, "contextual": contextual}
+
+
+def other_game_of(text, folder, game, size, rounds=ROUNDS):
+    """The same of another game. size: the coordinates of a point, or the number of arms, in four dimensions."""
+    if game == "linear":
+        adversary, setting = foe("iid_uniform"), linear.Setting(rounds, size, space=Simplex(size))
+    else:
+        adversary, setting = foe("sphere_arms", gap=0.1), contextual.Setting(rounds, size, contexts=Contexts(4))
+    adversary = adversary.tuned(setting)
+    known = adversary.revealed(setting)
+    return Match(adversary, [_algorithm(text, folder).tuned(known)], known, np.arange(1, rounds + 1), 7)
+
+
+def play_other(game, trials, block, width, again=False):
+    """Another game: regrets of these trials, and states after each block; with a width of 1 one trial after the other.
+
+    The error is Unsupported or Alone where that of `together` is.
+    """
+    (algorithm,) = game.algorithms
+    module, real, states = GAMES[algorithm.game], jit._kernels, {}
+
+    def seen(state, modules, rounds):
+        states.setdefault(rounds, []).append(_bytes(np.atleast_1d(state)))
+
+    def kernels(step, digest):  # those of random numbers, of which all programs have the same, are kept
+        return None if step.__name__ == "play_block" else real(step, digest)
+
+    def alone(*_):
+        raise Alone
+
+    with _not_kept(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jit, "_kernels", kernels)
+        patch.setattr(guards, "check_numbers", seen)
+        if not again:
+            patch.setattr(module._Seats, "_play_alone", alone)
+        try:
+            if width > 1 and not module.in_lockstep(game, algorithm):
+                raise Unsupported(module.alone_because(algorithm, game.setting))
+            regrets = module.play(game, trials, block=block, width=width)
+        except Exception as error:
+            return Played(error=error)
+    lanes = WIDTH if width > 1 else 1  # of a group of trials, of which the last may be spare
+    places = [k // width * lanes + k % width for k in range(len(trials))]
+    return Played(regrets.tobytes(), b"".join(own[k] for own in states.values() for k in places))

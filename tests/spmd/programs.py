@@ -44,8 +44,8 @@ LONGER = {
         max({I}, {I})
         int({D} * 4.0); ({I} if {B} else {I}); np.argmin({A}); {A}.argmax(); np.argmax(state.g); abs({I}); -{I}
         third({I}, {B}); int({B}); np.int64({U} >> np.uint64(58)); math.floor({D}); len(state.g); ~{I}; state.a.sum()
-        tick(state)
-        ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a); state.a.max()""",
+        tick(state); ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a)
+        state.a.max()""",
     "B": """{F} < {F}; {F} > {F}; {F} <= {F}; {F} >= {F}; {F} == {F}; {F} != {F}; {I} < {I}; {I} == {I}; {I} != {I}
         ({B} and {B}); ({B} or {B}); not {B}; ({F} < {F} <= {F}); ({I} < {I} < {I}); {U} > {U}; np.isnan({F})
         ({B} if {B} else {B}); (state.a[0] != 0 and 6 // int(state.a[0]) > {I})
@@ -174,6 +174,90 @@ COMPILED = {
 }
 START = {"u": "0.125", "v": "0.75", "w": "-0.5", "j": "1", "k": "6", "i": "0", "h": "np.uint64(77)", "p": "False"}
 START |= {"gain": "0.5", "arm": "1"}
+STARTS = {  # in a game with points of so many coordinates, or so many arms
+    ("linear", 4): {"x": "state.v", "losses": "state.f", "loss": "0.5"},
+    ("linear", 12): {"x": "state.g", "losses": "state.g", "loss": "0.5"},
+    ("contextual", 5): {"x": "state.v", "arms": "state.m[1:]", "reward": "0.5"},
+}
+# What stands for a bandit's names in other games, and the texts that these have beside. P: index of a point
+OTHER = {
+    "linear": {"rng.uniform": "rng.uniform[{X}]", "rng.bits": "state.b", "gain": "loss"},
+    "contextual": {"rng.uniform": "rng.random()", "rng.bits": "state.b", "gain": "reward"},
+}
+GIVEN = {
+    "linear": {
+        "F": """x[{P}]; x[-1]; losses[{P}]; losses[{P}]; rng.uniform[-1]; rng.normal[{X}]; rng.normal[-1 - (k & 3)]
+            rng.normal[len(rng.normal) - 1]; rng.uniform[k % len(rng.uniform)]
+            (rng.laplace[{X}] if len(rng.laplace) > 0 else {F}); rng.uniform[j % -4]
+            (rng.laplace[-1 - abs(j) % len(rng.laplace)] if len(rng.laplace) else 0.25); losses[::-1][{P}]
+            taken(losses, {P}); taken(rng.normal, {X}); x[1:][-1]; losses[state.b & np.uint64(3)]""",
+        "I": "len(rng.laplace); len(x); np.argmax(losses[:4]); x[:4].argmin()",
+        "X": "int(4.0 * rng.uniform[0]); -1 - int(4.0 * rng.uniform[-1])",
+        "Y": "int(12.0 * rng.uniform[0]); -1 - int(12.0 * rng.uniform[-1])",
+        "A": "losses[:4]; losses[-4:]; x[:4]; x[3::-1]; losses[3::-1]; x[-1:-5:-1]; (losses[:4] * x[-4:])",
+        "R": "len(x); len(rng.laplace); len(rng.normal) - 1, -1, -1; len(rng.uniform)",
+        "S": """x[{P}] = {C}; x[{P}] += {F}; x[:] = {C}; x[:4] = {A}; x[-4:] = {A}; x *= {C}; x[-4:] += {A}
+            for i{n} in range(len(rng.laplace)):|    u += rng.laplace[i{n}]
+            for i{n} in range(len(x)):|    x[i{n}] -= 0.5 * losses[i{n}]; row{n} = x[:4]|row{n}[{X}] = {C}
+            for i{n} in range(len(losses)):|    v = {C} + losses[-1 - i{n}]
+            drawn{n} = rng.normal|u = drawn{n}[{X}] + len(drawn{n}); x[{P}], x[{P}] = x[{P}], x[{P}]; taken(x, {P})
+            u = 0.5 + shifted(x)[{P}]; seen{n} = losses|v = seen{n}[{P}]; state.m[{X}][:4] = losses[:4]""",
+        "ERROR": """u = losses[int(j) - 9]; v = rng.uniform[int(k) + 1]; x[int(k) - 9] = {C}; x[int(j)] += {F}
+            u = rng.laplace[{X}]; w = rng.normal[int(j) - 7]; v = losses[int(k) + 2]
+            if {B}:|    u = losses[12]; if {B}:|    x[-13] = {C}; u = losses[1:][int(j) - 5]; u = losses[h]
+            v = taken(rng.uniform, int(k)); u = rng.laplace[-1]; u = x[2:][{X}]; w = losses[-4:][int(j) & 7]""",
+    },
+    "contextual": {
+        "F": """x[{X}]; x[-1]; arms[{X}, {Z}]; arms[{X}, {Z}]; arms[-1, {Z}]; arms[{X}][{Z}]; arms[:, {Z}][{X}]
+            rng.standard_normal(); rng.standard_exponential(); rng.standard_gamma(1.5); arms[{X}].max()
+            taken(arms[:, {Z}], {X}); taken(arms, {X})[{Z}]; arms[1:, {Z}][-3]; arms[::2, 1:][{I} & 1, {X}]
+            arms[::-1, {Z}][{X}]; arms[state.b & np.uint64(3), {Z}]""",
+        "X": "int(4.0 * rng.random()); -1 - int(4.0 * rng.random())",
+        "Z": "int(5.0 * rng.random()); -1 - int(5.0 * rng.random())",
+        "I": "arms[{X}].argmax(); np.argmin(arms[:, {Z}]); arms.shape[1]; len(arms)",
+        "A": "arms[:, {Z}]; arms[:, {Z}]; arms[{X}, 1:]; arms[{X}][:4]; arms[::-1, {Z}]; x; x[::-1]; x * arms[:, {Z}]",
+        "R": "arms.shape[1]; len(arms) - 1, -1, -1; len(x)",
+        "S": """x[{X}] = {C}; x[{X}] += {F}; x[:] = {C}; x[:] = {A}; x *= {C}; x[2:] = state.f[:2]; x += {A}
+            u = rng.standard_gamma(1.0 + abs({C})); w = rng.standard_gamma(1.0); v = rng.standard_normal()
+            column{n} = arms[:, {Z}]|u = column{n}[{X}] - column{n}.min(); row{n} = arms[{X}]|v = row{n}[{Z}]
+            for i{n} in range(arms.shape[1]):|    w += arms[{X}, i{n}]; old{n} = x * {F}|x[:] = arms[:, {Z}] + old{n}
+            for i{n} in range(len(x)):|    u += x[i{n}] * arms[i{n}, {Z}]
+            column{n} = arms[:, {Z}]|{S}|v = column{n}[{X}] + column{n}.argmax(); u = shifted(x)[{X}]
+            x[{X}], x[{X}] = x[{X}], rng.random(); state.m[:4] = arms; state.m[{X}] = arms[{X}]
+            b{n} = 0|for i{n} in range(1, 5):|    if ({A} * arms[:, i{n}]).sum() > w:|        b{n} = i{n}|j = b{n}
+            while rng.random() < 0.5:|    {LOOP}; p = {B} and rng.random() < 0.5 or rng.random() < {F}""",
+        "ERROR": """u = arms[int(j) - 9, {Z}]; v = arms[{X}, int(k) + 1]; x[int(k) - 7] = {C}
+            w = arms[:, int(j) - 8][2]
+            u = arms[{X}][int(k) - 9]; x[int(j)] += {F}; u = rng.standard_gamma(1.0 + min(0.0, {C}))
+            if {B}:|    u = arms[4, 0]; if {B}:|    u = arms[0, -6]; u = arms[1:, {Z}][{X}]; u = taken(arms[1:, 0], {X})
+            v = arms[1:, {Z}][int(j) & 3]; w = arms[h, {Z}]; column{n} = arms[:, int(k) - 8]|u = column{n}[{X}]""",
+    },
+}
+DRAWS = """    def draws(self, setting, rounds):
+        return {"uniform": 4 + rounds % 3, "laplace": 4 * (rounds % 2), "normal": 4 + 9 * (rounds % 8 == 0)}
+"""
+PARTS = """
+
+def taken(array, n):
+    return array[n]
+
+
+def shifted(array):
+    array[-1] += 0.5
+    return array
+"""
+POINT = """
+
+def bounded(x):
+    for k in range(len(x)):
+        x[k] = 0.01 + max(0.0, min(9.0, abs(x[k])))
+    x /= sum(x)
+"""
+HEADS = {
+    "bandit": HEAD,
+    "linear": re.sub(r"\bbandit\b", "linear", HEAD.replace('    drawn = ("uniform", "bits")\n', DRAWS)) + PARTS + POINT,
+    "contextual": re.sub(r"\bbandit\b", "contextual", HEAD.replace('    drawn = ("uniform", "bits")\n\n', "")) + PARTS,
+}
 
 
 def texts(table: str) -> list[str]:
@@ -191,15 +275,30 @@ LONG = {name: texts(table) for name, table in LONGER.items()}
 MORE = {name: texts(table) for name, table in COMPILED.items()}
 
 
+def of_game(game: str, tables: dict[str, list[str]], own: dict[str, str]) -> dict[str, list[str]]:
+    """The texts of a game in place of those of a bandit."""
+    found = {}
+    for name, some in tables.items():
+        for old, new in OTHER.get(game, {}).items():
+            some = [re.sub(rf"\b{old}\b", new, text) for text in some]
+        found[name] = some + texts(own.get(name, ""))
+    return found
+
+
 class Writer:
     """Writes the file of a seed.
 
     errors: the chance that a statement may raise an error; compiled: for compiled loops only, not for plain Python.
     """
 
-    def __init__(self, seed: int, errors: float = 0.0, compiled: bool = False) -> None:
-        self.random, self.errors = random.Random(seed), errors
-        self.long = {name: own + MORE.get(name, []) * compiled for name, own in LONG.items()}
+    def __init__(self, seed: int, errors: float = 0.0, compiled: bool = False, game: str = "bandit") -> None:
+        self.random, self.errors, self.game = random.Random(seed), errors, game
+        self.size = self.random.choice([4, 12]) if game == "linear" else 5  # of the points; or the number of arms
+        given = GIVEN.get(game, {})
+        self.short = of_game(game, SHORT, given)
+        self.short["P"] = self.short["X" if self.size == 4 else "Y"]
+        long = {name: own + MORE.get(name, []) * compiled for name, own in LONG.items()}
+        self.long = of_game(game, long, {name: own for name, own in given.items() if name not in SHORT})
         self.count, self.turns = 0, ["j", "k", "i"]
         self.looping, self.out = False, ""  # whether this is in a loop; how this function returns
         self.unknown = {"second(", "mess("}  # functions that are not yet there
@@ -215,8 +314,9 @@ class Writer:
             return made
         if name == "OUT":
             return self.filled(self.out, 1)
-        short = name in SHORT and (name not in self.long or depth <= 0 or self.random.random() < 0.25)
-        known = [one for one in (SHORT if short else self.long)[name] if not any(call in one for call in self.unknown)]
+        short = name in self.short and (name not in self.long or depth <= 0 or self.random.random() < 0.25)
+        every = (self.short if short else self.long)[name]
+        known = [one for one in every if not any(call in one for call in self.unknown)]
         return self.filled(self.random.choice(known), depth - 1)
 
     def statement(self, depth: int) -> str:
@@ -248,7 +348,8 @@ class Writer:
     def function(self, head: str, out: str, statements: int, begin: str = "") -> str:
         """A function of so many statements; out: how it returns; begin: its first line."""
         self.out = out
-        lines = [f"{name} = {value}" for name, value in START.items() if not re.search(rf"\b{name}\b", head)]
+        start = START | STARTS.get((self.game, self.size), {})
+        lines = [f"{name} = {value}" for name, value in start.items() if not re.search(rf"\b{name}\b", head)]
         lines += [begin, *(self.statement(3) for _ in range(statements)), self.filled(out, 1)]
         body = "\n".join("    " + line for part in lines for line in part.split("\n") if line)
         self.unknown -= {head.split("(")[0] + "("}
@@ -256,11 +357,20 @@ class Writer:
 
     def file(self, statements: int = 3) -> str:
         """A user's file."""
-        arm = "return {I} % 5" if self.random.random() < 3 * self.errors else "return {I} & 3"
+        wrong = self.random.random() < 3 * self.errors
+        head, choice, out, seen = HEADS[self.game], "state, rng", "return {I} & 3", "state, arm, gain, rng"
+        if self.game == "linear":
+            choice, out, seen = "state, x, rng", "bounded(x)\nreturn", "state, losses, rng"
+            if self.random.random() < 0.3:
+                head, seen = head.replace("    def", '    feedback = "bandit"\n\n    def', 1), "state, x, loss, rng"
+        elif self.game == "contextual":
+            choice, out, seen = "state, arms, rng", "return {I} % 5", "state, x, reward, rng"
+        if wrong:
+            out = out.replace("{I} & 3", "{I} % 5") if self.game == "bandit" else out.replace("% 5", "% 6")
         return (
-            HEAD
+            head
             + self.function("second(state, j, u, rng)", "return {F} + 0.0", 1)
             + self.function("mess(state, k, rng)", "return", 1)
-            + self.function("choose(state, rng)", arm, statements)
-            + self.function("update(state, arm, gain, rng)", "return", 2 * statements, "state.t += 1")
+            + self.function(f"choose({choice})", out, statements)
+            + self.function(f"update({seen})", "return", 2 * statements, "state.t += 1")
         )

@@ -5,12 +5,24 @@ The programs are sharp: with each of a list of bugs in the compiler, some of the
 
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
+from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.spmd.source import Unsupported
 from tests.conftest import some
 from tests.spmd.bugs import BUGS, planted
-from tests.spmd.playing import Alone, game_of, one_by_one, plainly, together
+from tests.spmd.playing import (
+    GAMES,
+    ROUNDS,
+    Alone,
+    game_of,
+    one_by_one,
+    other_game_of,
+    plainly,
+    play_other,
+    together,
+)
 from tests.spmd.programs import Writer
 from tests.spmd.test_steps import file_of
 
@@ -90,6 +102,62 @@ def test_errors_are_those_of_the_loop_for_one_trial(tmp_path):
         elif not isinstance(here, Unsupported):
             assert there is None
     assert raised >= 10
+
+
+TRIALS, CUTS, WIDTHS = (1, 2, 9), (ROUNDS, 7, 1, ROUNDS), (8, 8, 3)  # of seeds, in turn
+
+
+def found(error):
+    """An error as a user sees it."""
+    return type(error), str(error)
+
+
+def other_differs(seed, name, folder, errors=ERRORS, compiled=True):
+    """Whether lockstep plays a program of another game otherwise than the loop for one trial, or than plain Python."""
+    writer = Writer(seed, errors, compiled, name)
+    game = other_game_of(writer.file(), folder, name, writer.size)
+    trials, block, width = range(TRIALS[seed % 3]), CUTS[seed % 4], WIDTHS[seed // 7 % 3]
+    here = play_other(game, trials, block, width)
+    if isinstance(here.error, Unsupported):
+        raise here.error
+    with uncompiled(not compiled), np.errstate(all="ignore"):
+        there = play_other(game, trials, block, 1)
+    if here.error is None or there.error is None:
+        return here != there
+    if not compiled:  # there are no indices out of bounds in the same words
+        return False
+    if isinstance(here.error, Alone):
+        here = play_other(game, trials, block, width, again=True)
+    if block == ROUNDS:
+        return found(here.error) != found(there.error)
+    errors = [play_other(game, [k], block, 1).error for k in trials]  # the first block with an error has it
+    return found(here.error) not in map(found, filter(None, errors))
+
+
+def count_others(seeds, name, folder, **how):
+    """The same as `count`, of another game."""
+    wrong, left = [], 0
+    for seed in seeds:
+        try:
+            if other_differs(seed, name, folder, **how):
+                wrong.append(seed)
+        except Unsupported:
+            left += 1
+    return wrong, left
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_programs_of_other_games_are_played_as_in_plain_python(name, tmp_path):
+    wrong, left = count_others(range(FEW // 5), name, tmp_path, compiled=False)
+    assert wrong == [] and left <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("errors", [ERRORS, 0.06])
+@pytest.mark.parametrize("name", GAMES)
+def test_programs_of_other_games_are_played_as_by_the_loop_for_one_trial(name, errors, tmp_path):
+    wrong, left = count_others(range(2000, 2000 + MANY // 20), name, tmp_path, errors=errors)
+    assert wrong == [] and left <= 0.25 * MANY / 20
 
 
 @pytest.mark.parametrize("bug", some(BUGS, *FAST))
