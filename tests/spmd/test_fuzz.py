@@ -11,7 +11,7 @@ import pytest
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.spmd.source import Unsupported
 from tests.conftest import some
-from tests.spmd.bugs import BUGS, planted
+from tests.spmd.bugs import BUGS, OF_GAMES, planted
 from tests.spmd.playing import (
     GAMES,
     ROUNDS,
@@ -169,3 +169,11 @@ def test_a_bug_in_the_compiler_is_found(bug, tmp_path):
             if differs(game):
                 return
     pytest.fail("no program differs")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("bug", OF_GAMES)
+def test_a_bug_is_found_in_another_game(bug, name, tmp_path):
+    with planted(bug):
+        assert any(other_differs(seed, name, tmp_path, compiled=False) for seed in range(FEW))
