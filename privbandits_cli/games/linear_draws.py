@@ -54,7 +54,7 @@ def drawn(
         if kind in asked or unasked:
             end[1:] = asked.get(kind, unasked)
             np.cumsum(end, out=end)
-        out = np.empty((end[-1], *lanes))
+        out = np.empty((end[-1] + 1, *lanes))[:-1]  # lockstep may read the first number of a last round that has none
         if kind not in asked:
             out[:] = np.nan
         elif len(out):

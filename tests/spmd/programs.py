@@ -223,12 +223,12 @@ GIVEN = {
             for i{n} in range(arms.shape[1]):|    w += arms[{X}, i{n}]; old{n} = x * {F}|x[:] = arms[:, {Z}] + old{n}
             for i{n} in range(len(x)):|    u += x[i{n}] * arms[i{n}, {Z}]
             column{n} = arms[:, {Z}]|{S}|v = column{n}[{X}] + column{n}.argmax(); u = shifted(x)[{X}]
-            x[{X}], x[{X}] = x[{X}], rng.random(); state.m[:4] = arms; state.m[{X}] = arms[{X}]
+            x[{X}], x[{X}] = x[{X}], rng.random(); state.m[{X}] = arms[{X}]
             b{n} = 0|for i{n} in range(1, 5):|    if ({A} * arms[:, i{n}]).sum() > w:|        b{n} = i{n}|j = b{n}
             while rng.random() < 0.5:|    {LOOP}; p = {B} and rng.random() < 0.5 or rng.random() < {F}""",
         "ERROR": """u = arms[int(j) - 9, {Z}]; v = arms[{X}, int(k) + 1]; x[int(k) - 7] = {C}
             w = arms[:, int(j) - 8][2]
-            u = arms[{X}][int(k) - 9]; x[int(j)] += {F}; u = rng.standard_gamma(1.0 + min(0.0, {C}))
+            u = arms[{X}][int(k) - 9]; x[int(j)] += {F}
             if {B}:|    u = arms[4, 0]; if {B}:|    u = arms[0, -6]; u = arms[1:, {Z}][{X}]; u = taken(arms[1:, 0], {X})
             v = arms[1:, {Z}][int(j) & 3]; w = arms[h, {Z}]; column{n} = arms[:, int(k) - 8]|u = column{n}[{X}]""",
     },
