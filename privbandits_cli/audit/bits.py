@@ -28,31 +28,33 @@ chance: Any = unbound
 LONGEST = 2**16  # rounds of a game
 OTHERS = 4  # further uniform numbers in every round, at which choices and reports are compared
 LAST = 1.0 - 2.0**-53  # the largest uniform number
+ROUNDING = 1e-12  # of a chance
 LEAST = 2.0**-40  # a smaller chance is not measured
 
-AGREED, ARM, NUMBER, SEVERAL, VALUES = range(5)  # what ends a pair of games
+AGREED, ARM, NUMBER, SEVERAL, VALUES, BEFORE = range(6)  # what ends a pair of games
 FOUND = {
     NUMBER: "the arm depends on the random number that draws the report of its gain",
+    BEFORE: "the chance of a report depends on the gains before it",
     VALUES: "the two values of a report depend on gains",
 }
 MORE = "a report has more than two values, or is not drawn by `rng.uniform` alone: make its noise of `rng.laplace`"
 
 
-def report_on_copy(states: Records, game: int, gain: float, u: float) -> float:
+def report_on_copy(states: Records, game: int, gain: float, u: float, z: float) -> float:
     """What `states[game]` reports of a gain with this number; `states[2]` is scratch space."""
     copy(states, game, 2)
-    noisy: float = released(states[2], gain, Draws(u, 0.0))
+    noisy: float = released(states[2], gain, Draws(u, z))
     return noisy
 
 
-def chance_of_first(states: Records, game: int, gain: float) -> float:
+def chance_of_first(states: Records, game: int, gain: float, z: float) -> float:
     """The least number at which the report of this gain differs from that at 0; 1 if there is none."""
-    first, low, high = report(states, game, gain, 0.0), 0.0, 1.0
-    if report(states, game, gain, LAST) == first:
+    first, low, high = report(states, game, gain, 0.0, z), 0.0, 1.0
+    if report(states, game, gain, LAST, z) == first:
         return 1.0
     for _ in range(60):
         middle = (low + high) / 2.0
-        if report(states, game, gain, min(middle, LAST)) == first:
+        if report(states, game, gain, min(middle, LAST), z) == first:
             low = middle
         else:
             high = middle
@@ -64,6 +66,7 @@ def follow(
     first: Floats,
     second: Floats,
     uniform: Floats,
+    laplace: Floats,
     best: int,
     moved: Floats,
     costs: Floats,
@@ -71,42 +74,46 @@ def follow(
 ) -> tuple[int, int]:
     """Play the games A = `states[0]` and B = `states[1]` with these gains `[rounds]`; `states[2]` is scratch space.
 
-    The arm `best` earns the gains; the others earn 1 minus them. uniform: `[rounds, 1 + OTHERS]`. Filled in for each
-    round: `moved`, the number of B; `costs`, of a gain, in nats; `arms`, those played. Returned: what ended the games,
-    and the rounds before that.
+    The arm `best` earns the gains; the others earn 1 minus them. uniform: `[rounds, 1 + OTHERS]`; laplace: numbers that
+    both games have in common. Filled in for each round: `moved`, the number of B; `costs`, of a gain, in nats; `arms`,
+    those played. Returned: what ended the games, and the rounds before that.
     """
     for t in range(len(first)):
+        z = laplace[t]
         for j in range(uniform.shape[1]):
             copy(states, 0, 2)
-            arm = choose(states[2], Draws(uniform[t, j], 0.0))
+            arm = choose(states[2], Draws(uniform[t, j], z))
             copy(states, 1, 2)
-            if choose(states[2], Draws(uniform[t, j], 0.0)) != arm:
+            if choose(states[2], Draws(uniform[t, j], z)) != arm:
                 return ARM, t
             if j > 0 and arm != arms[t]:
                 return NUMBER, t
             arms[t] = arm
         gain = first[t] if arm == best else 1.0 - first[t]
         other = second[t] if arm == best else 1.0 - second[t]
-        own, theirs, u = chance(states, 0, gain), chance(states, 1, other), uniform[t, 0]
-        ends = report(states, 0, gain, 0.0), report(states, 0, gain, LAST)
+        own, theirs, u = chance(states, 0, gain, z), chance(states, 1, other, z), uniform[t, 0]
+        ends = report(states, 0, gain, 0.0, z), report(states, 0, gain, LAST, z)
         for j in range(uniform.shape[1]):
-            if report(states, 0, gain, uniform[t, j]) != (ends[0] if uniform[t, j] < own else ends[1]):
+            if report(states, 0, gain, uniform[t, j], z) != (ends[0] if uniform[t, j] < own else ends[1]):
                 return SEVERAL, t
-        low, high = chance(states, 0, 0.0), chance(states, 0, 1.0)
+        others = chance(states, 0, 0.0, z), chance(states, 0, 1.0, z), chance(states, 0, other, z), own
+        low, high = min(others), max(others)
+        if abs(chance(states, 1, gain, z) - own) > ROUNDING:
+            return BEFORE, t
         for game in range(2):
-            if report(states, game, other, 0.0) != ends[0] or report(states, game, other, LAST) != ends[1]:
+            if report(states, game, other, 0.0, z) != ends[0] or report(states, game, other, LAST, z) != ends[1]:
                 return VALUES, t
-        with_first = max(low, high) / max(min(low, high), 1.0 - LAST)
-        with_last = max(1.0 - low, 1.0 - high) / max(min(1.0 - low, 1.0 - high), 1.0 - LAST)
+        with_first = high / max(low, 1.0 - LAST)
+        with_last = (1.0 - low) / max(1.0 - high, 1.0 - LAST)
         costs[t] = np.log(max(with_first, with_last))
         moved[t] = theirs * u / own if u < own else 1.0 - (1.0 - theirs) * ((1.0 - u) / (1.0 - own))
         moved[t] = min(moved[t], LAST)
-        if report(states, 1, other, moved[t]) != report(states, 0, gain, u):  # rounding at the chance itself
+        if report(states, 1, other, moved[t], z) != report(states, 0, gain, u, z):  # rounding at the chance itself
             moved[t] = theirs / 2.0 if u < own else (1.0 + theirs) / 2.0
-        choose(states[0], Draws(u, 0.0))
-        update(states[0], arm, gain, Draws(u, 0.0))
-        choose(states[1], Draws(moved[t], 0.0))
-        update(states[1], arm, other, Draws(moved[t], 0.0))
+        choose(states[0], Draws(u, z))
+        update(states[0], arm, gain, Draws(u, z))
+        choose(states[1], Draws(moved[t], z))
+        update(states[1], arm, other, Draws(moved[t], z))
     return AGREED, len(first)
 
 
@@ -122,12 +129,13 @@ def audit_bits(target: Target[Release]) -> Audit:
     so_far, worst, at = Audit("VIOLATION", words, "", 2 * rounds * len(pairs), played=games), 0.0, 0
     for first, second, best in pairs:
         uniform, moved, costs = rng.random((rounds, 1 + OTHERS)), np.zeros(rounds), np.zeros(rounds)
+        laplace = target.numbers("laplace", rounds)
         states = np.repeat(target.state, 3)
-        outcome, t = loop(states, first, second, uniform, best, moved, costs, np.zeros(rounds, np.int64))
+        outcome, t = loop(states, first, second, uniform, laplace, best, moved, costs, np.zeros(rounds, np.int64))
         if outcome == SEVERAL:
             return replace(so_far, verdict="NOT AUDITABLE", found=MORE)
         if outcome == ARM:
-            fields = _carrier(target, states, uniform[t])
+            fields = _carrier(target, states, uniform[t], float(laplace[t]))
             found = f"in round {t + 1:,} two games with the same reports play different arms"
             return replace(so_far, found=f"{found}: gains act through {fields}")
         if outcome != AGREED:
@@ -151,11 +159,11 @@ def _chance(target: Target[Release]) -> Any:
     return target.call(chance_of_first, report=target.call(report_on_copy))
 
 
-def _carrier(target: Target[Release], states: Records, uniform: Floats) -> str:
+def _carrier(target: Target[Release], states: Records, uniform: Floats, z: float) -> str:
     """The fields through which B plays another arm than A."""
 
     def arms(state: Records) -> list[int]:
-        return [target.steps["choose"](state.copy()[0], Draws(float(u), 0.0)) for u in uniform]
+        return [target.steps["choose"](state.copy()[0], Draws(float(u), z)) for u in uniform]
 
     right = arms(states[:1])
     return f"{carrier(states[:1], states[1:2], lambda state: arms(state) != right) or 'several fields'} of the state"

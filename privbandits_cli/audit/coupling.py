@@ -121,8 +121,10 @@ def coupled(target: Target[Noisy | Release]) -> Coupling:
             if cost > (1 + WEAKER) * known:
                 chosen = _weakest(found, best) if known else _canaries(found, rng)
                 known = cost
-                canaries.extend(chosen)
-                yield from game.one_different(first, best, chosen)
+            else:
+                chosen = _few(found, best)
+            canaries.extend(chosen)
+            yield from game.one_different(first, best, chosen)
 
     for found, spent in games():
         if found.outcome != AGREED:
@@ -185,6 +187,12 @@ def _canaries(found: Played, rng: Generator) -> list[int]:
     some = rng.integers(0, rounds, max(16, min(CANARIES, ROUNDS // rounds)))
     kept = [*range(8), *(powers - 2), *(powers - 1), *powers, *some, *_weakest(found)]
     return sorted({int(t) for t in kept if 0 <= t < rounds})
+
+
+def _few(found: Played, best: int) -> list[int]:
+    """The rounds of four gains of an arm: the first one, those after a half and after most plays, and the last one."""
+    own = np.flatnonzero(found.arms == best)
+    return sorted({int(own[i]) for i in (0, len(own) // 2, len(own) * 3 // 4, len(own) - 1)}) if len(own) else []
 
 
 def _weakest(found: Played, best: int | None = None) -> list[int]:

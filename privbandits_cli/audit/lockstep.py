@@ -22,6 +22,7 @@ ranges: Any = unbound
 choice: Any = unbound
 trial: Any = unbound
 reach: Any = unbound
+BOUNDED = True  # bound to False for an algorithm whose gains may be outside [0, 1]
 MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
 
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
@@ -73,7 +74,7 @@ def values_settled(states: Records) -> bool:
 def range_of_canary(states: Records, game: int) -> tuple[float, float]:
     """The range of the next gain of `states[game]`."""
     low, high = canary(states[game])
-    return low, high
+    return (min(low, 0.0), max(high, 1.0)) if BOUNDED else (low, high)
 
 
 def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
@@ -199,7 +200,7 @@ def couple(
         own -= wanted
         copy(states, 2, 0)
         slope = trial(states, 4, arm, other, u, z + 1.0)
-        moved = reach(states, arm, low, high, bounded, u, z)
+        moved = reach(states, arm, low, high, gain, other, bounded, u, z)
         before = trial(states, 4, arm, other, u, z)
         copy(states, 2, 1)
         slope -= before
@@ -235,12 +236,14 @@ def clipped(states: Records, arm: int, gain: float, other: float, u: float) -> b
     return same and low != high
 
 
-def extent(states: Records, arm: int, low: float, high: float, bounded: bool, u: float, z: float) -> float:
-    """By how much a release of game B can differ between two gains, in the canary's range or outside."""
-    ends = (low, high, min(low, 0.0), max(high, 1.0)) if bounded else (low, high, 1000 * low - high, 1000 * high - low)
+def extent(
+    states: Records, arm: int, low: float, high: float, gain: float, other: float, bounded: bool, u: float, z: float
+) -> float:
+    """By how much a release of game B can differ between two gains: in the canary's range, at its ends, or outside."""
+    ends = (low, high) if bounded else (1000 * low - high, 1000 * high - low)
     least, most = np.inf, -np.inf
-    for i in range(2 if ends[2] == low and ends[3] == high else 4):
-        value = trial(states, 4, arm, ends[i], u, z)
+    for g in (low, high, gain, other, *ends):
+        value = trial(states, 4, arm, g, u, z)
         least, most = min(least, value), max(most, value)
     return most - least
 
@@ -280,7 +283,7 @@ def compiled(target: Target[View]) -> Loops:
     kept = isinstance(target.view, Noisy)
     watch = target.loop(observe_value if kept else observe_release)
     calls = {
-        "ranges": target.call(range_of_canary),
+        "ranges": target.call(range_of_canary, BOUNDED=target.algorithm.bounded),
         "choice": target.call(choose_on_copy),
         "trial": target.call(observe_on_copy, observe=watch),
     }

@@ -252,6 +252,20 @@ MUTANTS = (
     Mutant("gains count as rounds late", "ldp_ucb", COUNTED),
     Mutant("the chance of a larger ε", "ldp_ucb, bits", {"gain - 0.5, state.ratio": "gain - 0.5, 0.75 * state.ratio"}),
     Mutant("the gain is the chance", "ldp_ucb, bits", {"gain - 0.5, state.ratio": "gain - 0.5, 1.0"}),
+    Mutant(
+        "gains act most in the middle",
+        "ldp_ucb, bits",
+        {"gain - 0.5, state.ratio": "6.0 * gain * (1.0 - gain) - 0.5, 1.2 * state.ratio"},
+    ),
+    Mutant(
+        "the chance by earlier gains",
+        "ldp_ucb, bits",
+        {
+            "gain - 0.5, state.ratio": "0.5 * (gain + state.kept) - 0.5, state.ratio",
+            "    n = state.plays[arm] + 1\n": "    n = state.plays[arm] + 1\n    state.kept = max(state.kept, gain)\n",
+        },
+        kept=True,
+    ),
     Mutant("a rounded gain", "ldp_ucb, bits", {"rng.uniform < one": "0.5 < gain"}),
     Mutant("the value of a bit tells the gain", "ldp_ucb, bits", {"else -0.5)": "else -0.5) + 1e-9 * gain"}),
     Mutant("true gains in the sums", "ldp_ucb, bits", {"+= released(state, gain, rng)": "+= gain"}),

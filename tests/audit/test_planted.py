@@ -172,6 +172,24 @@ FAULTS |= {  # with random numbers used twice, and with what the games of an aud
         },
         "through weight of the state",
     ),
+    "gains that act most in the middle of their range": (
+        {"state.sums[arm] += gain": "state.sums[arm] += gain + 4.0 * gain * (1.0 - gain)"},
+        "needs more noise",
+    ),
+    "a hint of gains outside the range that the view names": (
+        {
+            "class Parameters": "def small(state: Record):\n    return 0.0, 0.1\n\n\nclass Parameters",
+            'Noisy("means")': 'Noisy("means", canary=small)',
+            FIRST: FIRST + "            hint=0,\n",
+            COUNTED: COUNTED + "    state.hint = arm + 1 if gain > 0.5 else 0\n",
+            LEADER: LEADER + "    if state.t % 3 == 0 and state.hint > 0:\n        return k - state.hint\n",
+        },
+        "through hint of the state",
+    ),
+    "noise of one arm drawn anew after 3,000 plays": (
+        {COUNTED: COUNTED + "    if arm == 2 and n > 3000:\n        state.noise[arm, :] = 0.0\n"},
+        "needs more noise",
+    ),
     "a tree that is declared to be local": (
         {"    private = True": "    private = True\n    local = True"},
         "needs other noise in round",
