@@ -204,7 +204,7 @@ GIVEN = {
             u = 0.5 + shifted(x)[{P}]; seen{n} = losses|v = seen{n}[{P}]; state.m[{X}][:4] = losses[:4]""",
         "ERROR": """u = losses[int(j) - 9]; v = rng.uniform[int(k) + 1]; x[int(k) - 9] = {C}; x[int(j)] += {F}
             u = rng.laplace[{X}]; w = rng.normal[int(j) - 7]; v = losses[int(k) + 2]
-            if {B}:|    u = losses[12]; if {B}:|    x[-13] = {C}; u = losses[1:][int(j) - 5]; u = losses[h]
+            if {B}:|    u = losses[12]; if {B}:|    x[-13] = {C}; u = losses[1:][int(j) - 5]; u = losses[h ^ state.b]
             v = taken(rng.uniform, int(k)); u = rng.laplace[-1]; u = x[2:][{X}]; w = losses[-4:][int(j) & 7]""",
     },
     "contextual": {
@@ -215,7 +215,8 @@ GIVEN = {
         "X": "int(4.0 * rng.random()); -1 - int(4.0 * rng.random())",
         "Z": "int(5.0 * rng.random()); -1 - int(5.0 * rng.random())",
         "I": "arms[{X}].argmax(); np.argmin(arms[:, {Z}]); arms.shape[1]; len(arms)",
-        "A": "arms[:, {Z}]; arms[:, {Z}]; arms[{X}, 1:]; arms[{X}][:4]; arms[::-1, {Z}]; x; x[::-1]; x * arms[:, {Z}]",
+        "A": """arms[:, {Z}]; arms[:, {Z}]; arms[{X}, 1:]; arms[{X}][:4]; arms[::-1, {Z}]; x; x[::-1]
+            (x * arms[:, {Z}])""",
         "R": "arms.shape[1]; len(arms) - 1, -1, -1; len(x)",
         "S": """x[{X}] = {C}; x[{X}] += {F}; x[:] = {C}; x[:] = {A}; x *= {C}; x[2:] = state.f[:2]; x += {A}
             u = rng.standard_gamma(1.0 + abs({C})); w = rng.standard_gamma(1.0); v = rng.standard_normal()
@@ -227,10 +228,10 @@ GIVEN = {
             b{n} = 0|for i{n} in range(1, 5):|    if ({A} * arms[:, i{n}]).sum() > w:|        b{n} = i{n}|j = b{n}
             while rng.random() < 0.5:|    {LOOP}; p = {B} and rng.random() < 0.5 or rng.random() < {F}""",
         "ERROR": """u = arms[int(j) - 9, {Z}]; v = arms[{X}, int(k) + 1]; x[int(k) - 7] = {C}
-            w = arms[:, int(j) - 8][2]
-            u = arms[{X}][int(k) - 9]; x[int(j)] += {F}
+            w = arms[:, int(j) - 8][2]; u = arms[{X}][int(k) - 9]; x[int(j)] += {F}
             if {B}:|    u = arms[4, 0]; if {B}:|    u = arms[0, -6]; u = arms[1:, {Z}][{X}]; u = taken(arms[1:, 0], {X})
-            v = arms[1:, {Z}][int(j) & 3]; w = arms[h, {Z}]; column{n} = arms[:, int(k) - 8]|u = column{n}[{X}]""",
+            v = arms[1:, {Z}][int(j) & 3]; w = arms[h ^ state.b, {Z}]
+            column{n} = arms[:, int(k) - 8]|u = column{n}[{X}]""",
     },
 }
 DRAWS = """    def draws(self, setting, rounds):
