@@ -124,7 +124,7 @@ def other_differs(seed, name, folder, errors=ERRORS, compiled=True):
         there = play_other(game, trials, block, 1)
     if here.error is None or there.error is None:
         return here != there
-    if not compiled:  # there are no indices out of bounds in the same words
+    if not compiled:  # the errors of plain Python have other words
         return False
     if isinstance(here.error, Alone):
         here = play_other(game, trials, block, width, again=True)
@@ -148,8 +148,8 @@ def count_others(seeds, name, folder, **how):
 
 @pytest.mark.parametrize("name", GAMES)
 def test_programs_of_other_games_are_played_as_in_plain_python(name, tmp_path):
-    wrong, left = count_others(range(FEW // 5), name, tmp_path, compiled=False)
-    assert wrong == [] and left <= 2
+    wrong, left = count_others(range(FEW // 10), name, tmp_path, compiled=False)
+    assert wrong == [] and left <= 1
 
 
 @pytest.mark.slow
