@@ -12,7 +12,7 @@ import numpy as np
 
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import DEEP, LONGEST
-from privbandits_cli.audit.target import Target, choose, probabilities, update
+from privbandits_cli.audit.target import Target, choose, inside, probabilities, update
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Draws, Floats
@@ -20,6 +20,7 @@ from privbandits_cli.games.views import Arms
 from privbandits_cli.numerics.jit import Records
 
 ROUNDING = 1e-9  # of a probability
+OTHERS = 8  # further uniform numbers that draw an arm, in every round
 STRATA = 2**14  # uniform numbers in a round whose arms are not drawn in their order
 SOME = 64  # such rounds in which all of these are tried
 
@@ -31,8 +32,11 @@ FOUND = {
 }
 
 
-def ordered(states: Records, p: Floats) -> bool:
-    """Whether the uniform number draws the arms in their order with these probabilities. `states[2]` is scratch."""
+def ordered(states: Records, p: Floats, some: Floats) -> bool:
+    """Whether the uniform number draws the arms in their order with these probabilities. `states[2]` is scratch.
+
+    Tried are both ends of each arm's numbers, their middle, and `some` further numbers.
+    """
     below = 0.0
     for arm in range(len(p)):
         near = min(ROUNDING, p[arm] / 4.0)
@@ -41,16 +45,25 @@ def ordered(states: Records, p: Floats) -> bool:
             if choose(states[2], Draws(u, 0.0)) != arm:
                 return False
         below += p[arm]
+    for u in some:
+        copy(states, 0, 2)
+        arm = choose(states[2], Draws(u, 0.0))
+        below = p[:arm].sum()
+        if not below - ROUNDING <= u <= below + p[arm] + ROUNDING:
+            return False
     return True
 
 
-def drawn(states: Records, p: Floats, counts: Floats) -> bool:
-    """Whether the uniform number draws the arms with these probabilities, to one part in STRATA."""
+def drawn(states: Records, p: Floats, some: Floats, counts: Floats) -> bool:
+    """Whether the uniform number draws the arms with these probabilities, to one part in STRATA.
+
+    some: random numbers; counts: scratch space.
+    """
     counts[:] = 0.0
     for j in range(STRATA):
         copy(states, 0, 2)
-        counts[choose(states[2], Draws((j + 0.5) / STRATA, 0.0))] += 1.0
-    return bool(np.abs(counts / STRATA - p).max() <= 2.0 * len(p) / STRATA)
+        counts[choose(states[2], Draws((j + some[j % len(some)]) / STRATA, 0.0))] += 1.0
+    return bool(np.abs(counts / STRATA - p).max() <= 8.0 * len(p) / STRATA)
 
 
 def observe_play(
@@ -58,9 +71,9 @@ def observe_play(
 ) -> tuple[int, int]:
     """Play the game A = `states[0]` with `gains[round]`; return what ended it, and the rounds before that.
 
-    The arm `best` earns the gains, the others earn 1 minus them. rest: rounds of a block after its first; canary: the
-    round in which B = `states[1]` earns another gain. Filled in: `seen[0]`, the log-ratio of the probabilities of all
-    arms of A in both games; its other numbers are not used.
+    The arm `best` earns the gains, the others earn 1 minus them. uniform: `[rounds, 1 + OTHERS]`; rest: rounds of a
+    block after its first; canary: the round in which B = `states[1]` earns another gain. Filled in: `seen[0]`, the
+    log-ratio of the probabilities of all arms of A in both games; its other numbers are not used.
     """
     n_arms, loose = len(seen), 0
     sums, p, out, others = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
@@ -70,14 +83,14 @@ def observe_play(
         probabilities(states[0], out)
         if not np.abs(out - p).max() <= ROUNDING:
             return LAW, t
-        if not ordered(states, p) and (loose < SOME or t & (t - 1) == 0):
+        if not ordered(states, p, uniform[t]) and (loose < SOME or t & (t - 1) == 0):
             loose += 1
-            if not drawn(states, p, others):
+            if not drawn(states, p, uniform[t], others):
                 return DRAWN, t
         probabilities(states[1], others)
         first, total = 0, 0.0
         for r in range(t, t + rest + 1):
-            rng = Draws(uniform[r], 0.0)
+            rng = Draws(uniform[r, 0], 0.0)
             arm = choose(states[0], rng)
             first = arm if r == t else first
             if arm != first:
@@ -99,12 +112,12 @@ def audit_arms(target: Target[Arms]) -> Audit:
     if rounds <= rest:
         return Audit("NOT AUDITABLE", "EXP3's law", f"no block of {rest + 1:,} rounds ends in this game", 0)
     play = target.loop(observe_play, ordered=target.call(ordered), drawn=target.call(drawn))
-    tables = [((rng.random(rounds) < DEEP).astype(float), 0), (rng.random(rounds), n_arms - 1)]
+    tables = [((rng.random(rounds) < DEEP).astype(float), 0), (inside(rng, rounds), n_arms - 1)]
     tables += [(np.ones(rounds), arm) for arm in {0, n_arms - 1}]  # all other arms become rare
     worst, claim = 0.0, "EXP3's law, in every round"
     for gains, best in tables:
         canary, seen = int(rng.integers(0, rounds - rest)), np.zeros(n_arms)
-        numbers = rng.random(rounds)
+        numbers = rng.random((rounds, 1 + OTHERS))
         outcome, t = play(np.repeat(target.state, 3), gains, numbers, model.gamma, rest, best, canary, seen)
         if outcome != AGREED:
             return Audit("VIOLATION", claim, f"in round {t + 1:,} {FOUND[outcome]}", t + 1)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.target import Target, choose, released, update
+from privbandits_cli.audit.target import Target, choose, inside, released, update
 from privbandits_cli.audit.twins import carrier, copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Draws, Floats
@@ -122,7 +122,7 @@ def audit_bits(target: Target[Release]) -> Audit:
     rounds, n_arms, rng = int(min(target.setting.horizon, LONGEST)), target.setting.n_arms, target.stream("bits")
     loop = target.loop(follow, report=target.call(report_on_copy), chance=_chance(target))
     coins: Floats = rng.integers(0, 2, rounds).astype(float)
-    pairs = [(coins, 1.0 - coins, 0), (*rng.random((2, rounds)), 0)]
+    pairs = [(coins, 1.0 - coins, 0), (inside(rng, rounds), inside(rng, rounds), 0)]
     pairs += [(np.ones(rounds), np.zeros(rounds), best) for best in range(min(n_arms, 8))]
     words = f"{target.claim} of each report of one bit, by itself"
     games = f"pairs of games of {rounds:,} rounds with equal reports"

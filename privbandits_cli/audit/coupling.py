@@ -30,7 +30,7 @@ from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.bits import audit_bits
 from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, CLIPPED, FOUND, MIXED, Loops, compiled, float_fields
-from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.target import Target, inside
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit, claimed, like_these
 from privbandits_cli.games.bandit import Floats
@@ -61,6 +61,8 @@ WEAKEST = 4  # releases with the least noise, whose gains are canaries
 WEAKER = 1e-4  # an arm whose gains cost more by this share has canaries of its own
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 ROUNDED_OFF = 1e-11  # a smaller move of a Laplace number may be the rounding of a sum of thousands of them
+HIDDEN = 0.1  # share of ε, or of a LITTLE one, that rounding may hide
+LITTLE = 1e-4
 NUDGE = 1e-8  # of a Laplace number, which is far more than the rounding of a release
 NUDGED = 4  # games with such noise
 ROUNDED = f"numbers of a field that differ by less than {lockstep.ROUNDING:g} of its largest one differ by rounding"
@@ -130,6 +132,7 @@ def coupled(target: Target[Noisy | Release]) -> Coupling:
         if found.outcome != AGREED:
             return game.stopped(found, rounds)
         linear, worst, rounded = linear and found.linear, max(worst, spent), rounded or found.rounded
+        linear &= found.hidden <= HIDDEN * max(target.claim.epsilon, LITTLE)
         several |= spent.again > 0
         if spent.excess:
             cost = f"the gain of round {spent.gain:,} costs at least {spent.excess}"
@@ -148,7 +151,7 @@ def coupled(target: Target[Noisy | Release]) -> Coupling:
 class Played(NamedTuple):
     """A pair of games: what ended it after how many rounds, in which states, and by which uniform number.
 
-    rounded: whether B got the numbers of A that differ by rounding.
+    rounded: whether B got the numbers of A that differ by rounding. hidden: the moves that rounding could hide.
     """
 
     outcome: int
@@ -160,6 +163,7 @@ class Played(NamedTuple):
     costs: Floats
     arms: NDArray[np.int64]
     rounded: bool
+    hidden: float
 
 
 def _pairs(rounds: int, target: Target[Noisy | Release]) -> list[tuple[Floats, Floats, int]]:
@@ -169,11 +173,8 @@ def _pairs(rounds: int, target: Target[Noisy | Release]) -> list[tuple[Floats, F
     """
     rng = target.stream("pairs")
     deep, coins = (rng.random(rounds) < DEEP).astype(float), rng.integers(0, 2, rounds).astype(float)
-    inside: Floats = rng.random((2, rounds))
-    for step, grid in enumerate((2, 4, 10)):  # 0.5 and other round numbers are gains, too
-        inside[:, step::6] = np.round(grid * inside[:, step::6]) / grid
     ends = [(np.ones(rounds), np.zeros(rounds), best) for best in range(min(ARMS, target.setting.n_arms))]
-    return [(deep, 1.0 - deep, 0), (coins, 1.0 - coins, 0), (inside[0], inside[1], 0), *ends]
+    return [(deep, 1.0 - deep, 0), (coins, 1.0 - coins, 0), (inside(rng, rounds), inside(rng, rounds), 0), *ends]
 
 
 def _canaries(found: Played, rng: Generator) -> list[int]:
@@ -235,7 +236,8 @@ class _Game(NamedTuple):
         outcome = self.loops.couple(
             states, words, fields, *gains, uniform, early, self.laplace[start:], *plan, moves, costs, arms
         )
-        return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms, rounding)
+        end, t, number, linear, hidden = outcome
+        return Played(end, t + start, number, linear, states, moves, costs, arms, rounding, hidden)
 
     def _near_tie(self, state: Records, first: Floats, start: int, best: int, found: Played) -> bool:
         """Whether noise that differs by little more than rounding also leads to other arms."""

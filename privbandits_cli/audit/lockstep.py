@@ -29,6 +29,7 @@ STRAIGHT = 3  # attempts to force a release that is linear in the number; all bu
 ROUNDING = 1e-9  # of a released value, in scales of its noise
 GRAIN = 1e-12  # of a number that is too large to be a sum of gains: a product or a power of them
 HUGE = 1e12  # a Laplace number that moves every release to the end of its range, if it has one
+TERMS = 4e-12  # of a release, the rounding of a sum of many terms
 CLEAR = 1e4  # a scale of noise is measured if it is this many times the rounding of a release
 WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
 
@@ -160,7 +161,7 @@ def couple(
     moves: Floats,
     costs: Floats,
     arms: NDArray[np.int64],
-) -> tuple[int, int, float, bool]:
+) -> tuple[int, int, float, bool, float]:
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
     words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
@@ -171,24 +172,25 @@ def couple(
 
     Filled in for each round: `moves`, the sizes of those of the Laplace number of B; `costs`, what hiding the round's
     whole range in its own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds
-    before that, the uniform number of that choice, and whether every release was linear in its Laplace number.
+    before that, the uniform number of that choice, whether every release was linear in its Laplace number, and the
+    moves of all numbers together that rounding could hide.
     """
-    linear, most = True, 0.0
+    linear, most, hidden = True, 0.0, 0.0
     for t in range(len(laplace)):
         low, high = ranges(states, 0)
         lower, upper = ranges(states, 1)
         if abs(low - lower) + abs(high - upper) > ROUNDING * (high - low):
-            return RANGE, t, 0.0, linear
+            return RANGE, t, 0.0, linear, hidden
         copy(states, 0, 3)
         copy(states, 1, 4)
         z = laplace[t]
         for j in range(early.shape[1] if t < len(early) else 0):
             if choice(states, 3, early[t, j], z) != choice(states, 4, early[t, j], z):
-                return ARM, t, early[t, j], linear
+                return ARM, t, early[t, j], linear, hidden
         for j in range(uniform.shape[1] - 1, -1, -1):
             u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
             if choice(states, 4, u, z) != arm:
-                return ARM, t, u, linear
+                return ARM, t, u, linear, hidden
         gain = low + (high - low) * (first[t] if arm == best else 1.0 - first[t])
         other = low + (high - low) * (second[t] if arm == best else 1.0 - second[t])
         arms[t], moves[t], costs[t] = arm, 0.0, 0.0
@@ -196,7 +198,7 @@ def couple(
         further = trial(states, 3, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
         wanted = trial(states, 3, arm, gain, u, z)
         if MORE and uniform.shape[1] > 1 and own != wanted and further != wanted:
-            return MIXED, t, 0.0, linear
+            return MIXED, t, 0.0, linear, hidden
         own -= wanted
         copy(states, 2, 0)
         slope = trial(states, 4, arm, other, u, z + 1.0)
@@ -205,28 +207,30 @@ def couple(
         copy(states, 2, 1)
         slope -= before
         if (start + t + 1) % (rest + 1) == 0:
-            slack = ROUNDING * max(abs(own), abs(slope)) + 4e-12 * (abs(wanted) + abs(before))
+            blurred = TERMS * (abs(wanted) + abs(before))
+            slack = ROUNDING * max(abs(own), abs(slope)) + blurred
             move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
             if attempts == 0:
-                return BARE, t, 0.0, linear
+                return BARE, t, 0.0, linear, hidden
             copy(states, 2, 1)
             wide = WIDE * (uniform[t, -1] - 0.5)
             if own != 0.0 and (choice(states, 3, u, wide) != arm or choice(states, 4, u, z + move) != arm):
-                return NUMBER, t, 0.0, linear
+                return NUMBER, t, 0.0, linear, hidden
             blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # of the differences of released values
             if attempts > STRAIGHT or min(abs(own), abs(slope)) <= CLEAR * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope) + blur:
-                return CLIPPED if clipped(states, arm, gain, other, u) else SCALE, t, 0.0, linear
+                return CLIPPED if clipped(states, arm, gain, other, u) else SCALE, t, 0.0, linear, hidden
             else:
                 costs[t], error = max(0.0, moved - blur) / (abs(slope) + blur), slack / abs(slope)
+                hidden += blurred / abs(slope)
             moves[t] = max(0.0, abs(move) - error) if abs(move) > least else 0.0
         most = max(most, abs(low) + abs(high) + abs(wanted) + abs(before))
         if rounding:
             round_off(words, fields, most * (start + t + 1))
         if not settled(states):
-            return OTHER_ARM, t, 0.0, linear
-    return AGREED, len(laplace), 0.0, linear
+            return OTHER_ARM, t, 0.0, linear, hidden
+    return AGREED, len(laplace), 0.0, linear, hidden
 
 
 def clipped(states: Records, arm: int, gain: float, other: float, u: float) -> bool:
@@ -272,7 +276,7 @@ def float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:
 class Loops(NamedTuple):
     """The compiled loops of a target, and the two calls of its steps on copies."""
 
-    couple: Callable[..., tuple[int, int, float, bool]]
+    couple: Callable[..., tuple[int, int, float, bool, float]]
     advance: Callable[..., None]
     choice: Callable[..., int]
     trial: Callable[..., float]

@@ -23,6 +23,7 @@ probabilities: Any = unbound
 canary: Any = unbound
 values: Any = unbound
 
+GRIDS = 2, 3, 4, 10  # of round gains
 Steps = dict[str, Callable[..., Any]]
 V = TypeVar("V", bound=View, covariant=True)
 
@@ -82,6 +83,14 @@ class Target(Generic[V]):
         called = template.__code__.co_names
         places = {name: self.at(place) for name, place in vars(self.view).items() if name in called}
         return tuple((name, step) for name, step in (self.steps | places | bound).items() if name in called)
+
+
+def inside(rng: Generator, rounds: int) -> Floats:
+    """Random gains in [0, 1], `[rounds]`, many of which are round numbers, for a step that waits for one."""
+    gains: Floats = rng.random(rounds)
+    for step, grid in enumerate(GRIDS):
+        gains[step :: 2 * len(GRIDS)] = np.round(grid * gains[step :: 2 * len(GRIDS)]) / grid
+    return gains
 
 
 @kept

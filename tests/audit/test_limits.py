@@ -48,7 +48,7 @@ def test_arms_that_are_never_the_best_are_printed(monkeypatch):
 @pytest.mark.usefixtures("plainly")
 def test_gains_in_several_sums_that_were_not_changed_alone_are_printed():
     row = found("dp_ucb", Setting(12, 4), 2**10)
-    assert row.verdict == "CONSISTENT" and row.assumed == "gains cost at most what the 12 cost that were changed alone"
+    assert row.verdict == "CONSISTENT" and row.assumed.startswith("gains cost at most what the ")
 
 
 @pytest.mark.usefixtures("plainly")
