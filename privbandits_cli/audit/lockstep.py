@@ -246,7 +246,8 @@ def extent(
     """By how much a release of game B can differ between two gains: in the canary's range, at its ends, or outside."""
     ends = (low, high) if bounded else (1000 * low - high, 1000 * high - low)
     least, most = np.inf, -np.inf
-    for g in (low, high, gain, other, *ends):
+    quarter = (high - low) / 4.0
+    for g in (low, low + quarter, low + 2.0 * quarter, low + 3.0 * quarter, high, gain, other, *ends):
         value = trial(states, 4, arm, g, u, z)
         least, most = min(least, value), max(most, value)
     return most - least
