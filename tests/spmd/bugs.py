@@ -45,7 +45,7 @@ BUGS = {
         Change(source, "_breaks", "not isinstance(part, ast.Continue)", "True"),
     ],
     "a break does not end a loop over a range": [
-        Change(Interpreter, "loop", "if until is not None:", "if until is not None and isinstance(node, ast.While):")
+        Change(Interpreter, "loop", "if until is None else", "if until is None or isinstance(node, ast.For) else")
     ],
     "a return in a loop leaves only the turn": [
         Change(source, "_structured", "for flag in (_skip(loop), _leave(loop))", "for flag in (_skip(loop),)")

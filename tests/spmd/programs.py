@@ -37,14 +37,14 @@ LONGER = {
         (np.sum({A}) + 0.0); ({F} % (abs({C}) + 0.5)); ({F} // 1.5); {A}[{X}]; (0.5 * ({B})); np.divide({F}, {F})
         float({U} >> np.uint64(11)); ({I} + {F}); ({I} / 4.0); ({F} if {B} else {I}); np.ceil({F}); pair({F}, {F})[1]
         max({I}, {F}); first(u=float({I}), n={I}); math.log1p(abs({F})); ({A}.min() + 0.0); (np.max({A}) + 0.0)
-        (sum(state.f) + 0.0); ({F} // (w - w) if w > 1e9 else {F}); ({F} if {B} else 0.5 * tick(state))""",
+        (sum(state.f) + 0.0); ({F} // (w - w) if w > 1e300 else {F})""",
     "I": """({I} + {I}); ({I} - {I}); ({I} * 3); ({I} // 3); ({I} // -4); ({I} % 5); ({I} % -6); ({I} & {I})
         ({I} | {I})
         ({I} ^ {I}); ({I} << 2); ({I} >> 1); ({I} % (({I} & 3) + 1)); ({I} // (({I} & 3) - 5)); min({I}, {I})
         max({I}, {I})
         int({D} * 4.0); ({I} if {B} else {I}); np.argmin({A}); {A}.argmax(); np.argmax(state.g); abs({I}); -{I}
         third({I}, {B}); int({B}); np.int64({U} >> np.uint64(58)); math.floor({D}); len(state.g); ~{I}; state.a.sum()
-        tick(state); ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a)
+        ({I} & 1023) * ({I} & 15); ({I} or {I}); ({I} and {I}); state.a[1:].sum(); np.argmin(state.a)
         state.a.max()""",
     "B": """{F} < {F}; {F} > {F}; {F} <= {F}; {F} >= {F}; {F} == {F}; {F} != {F}; {I} < {I}; {I} == {I}; {I} != {I}
         ({B} and {B}); ({B} or {B}); not {B}; ({F} < {F} <= {F}); ({I} < {I} < {I}); {U} > {U}; np.isnan({F})
@@ -83,7 +83,7 @@ LONGER = {
         u, v = pair({F}, {F}); u, (v, w) = {F}, ({F}, {F}); state.a[:] = state.a % 5 + {I} % 3
         t{n} = ({F}, {F}) if {B} else ({F}, {F})|u, w = t{n}
         mess(state, {I}, rng); x{n} = y{n} = {F}|w = x{n} + y{n}; state.x: float = {C}; w = second(state, {I}, {F}, rng)
-        state.b = mixed(state.b); state.a[{X}] %= 7; state.a[{X}] ^= {I} % 4""",
+        j = tick(state); state.b = mixed(state.b); state.a[{X}] %= 7; state.a[{X}] ^= {I} % 4""",
     "LEAVE": """if {B}:|    {BLOCK}|    break
         if {B}:|    continue
         if {B}:|    break|else:|    {BLOCK}

@@ -31,6 +31,12 @@ NAMED = {  # of the first programs none finds these bugs
     "a continue leaves the loop": (
         "for i in range(5):\n    if state.f[i & 3] > rng.uniform:\n        continue\n    state.x += rng.uniform"
     ),
+    "a break does not end a loop over a range": (
+        "for i in range(5):\n    if state.f[i & 3] > rng.uniform:\n        break\n    state.x += rng.uniform"
+    ),
+    "the variable of a loop is that of the trial with most turns": (
+        "i = 0\nfor i in range(arm + 1):\n    state.x += 1.0\nstate.c = i"
+    ),
     "a return in a loop leaves only the turn": (
         "for i in range(3):\n    if state.f[3 - i] > rng.uniform:\n        return\n    state.x += 1.0"
     ),
