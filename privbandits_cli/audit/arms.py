@@ -35,7 +35,7 @@ FOUND = {
 def ordered(states: Records, p: Floats, some: Floats) -> bool:
     """Whether the uniform number draws the arms in their order with these probabilities. `states[2]` is scratch.
 
-    Tried are both ends of each arm's numbers, their middle, and `some` further numbers.
+    It tries both ends and the middle of the numbers of each arm, and `some` further numbers.
     """
     below = 0.0
     for arm in range(len(p)):
@@ -55,7 +55,7 @@ def ordered(states: Records, p: Floats, some: Floats) -> bool:
 
 
 def drawn(states: Records, p: Floats, some: Floats, counts: Floats) -> bool:
-    """Whether the uniform number draws the arms with these probabilities, to one part in STRATA.
+    """Whether the uniform number draws the arms with these probabilities, up to 8 K/STRATA.
 
     some: random numbers; counts: scratch space.
     """

@@ -181,7 +181,8 @@ def _canaries(found: Played, rng: Generator) -> list[int]:
     """The rounds, counted from 0, whose gain is a canary, given a game without them.
 
     They are the first rounds, those around powers of two, random ones, and those around releases with the least noise.
-    In a tree, a gain is in most nodes if many plays of its arm before it were a multiple of a power of two.
+    In a binary tree, a gain is in many nodes if the number of earlier plays of its arm is a multiple of a large power
+    of two.
     """
     rounds = len(found.costs)
     powers = 2 ** np.arange(int(math.log2(rounds)) + 1)
@@ -256,7 +257,7 @@ class _Game(NamedTuple):
     def all_different(self, first: Floats, second: Floats, best: int) -> tuple[Played, Spent]:
         """A pair of games in which all gains differ, with the largest cost of a gain in its own release.
 
-        At δ > 0, this is judged by the most that one Laplace number may cost.
+        At δ > 0, it may cost as much as a single Laplace number may at this δ.
         """
         epsilon, delta = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta
         found = self.play(self.target.state, first, second, 0, best)

@@ -170,7 +170,7 @@ def couple(
     rounds played before; rest: rounds of a block before its last one; least: a smaller move is rounding; bounded:
     whether all gains are in [0, 1], whatever the canary's range; rounding: whether to `round_off` after each round.
 
-    Filled in for each round: `moves`, the sizes of those of the Laplace number of B; `costs`, what hiding the round's
+    Filled in for each round: `moves`, how far the Laplace number of B was moved; `costs`, what hiding the round's
     whole range in its own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds
     before that, the uniform number of that choice, whether every release was linear in its Laplace number, and the
     moves of all numbers together that rounding could hide.

@@ -216,7 +216,7 @@ def test_conformance_is_a_p_value_and_detects_five_percent():
 
 @pytest.mark.usefixtures("plainly")
 def test_arms_that_are_drawn_in_another_order_are_not_accused():
-    """From the last arm to the first; control: with another probability for one of them."""
+    """They are drawn from the last one to the first. Controls: other probabilities; some numbers draw another arm."""
     setting = Setting(16, 3)
     algorithm = make("exp3", gamma=0.5).tuned(setting)
     right = steps(composition(algorithm))
@@ -227,8 +227,15 @@ def test_arms_that_are_drawn_in_another_order_are_not_accused():
     def uneven(state, rng):
         return right["choose"](state, Draws((1.0 - 2.0**-53 - rng.uniform) ** 1.1, 0.0))
 
-    found = [audit(algorithm, setting, bound=right | {"choose": choose}).verdict for choose in (turned, uneven)]
-    assert found == ["CONSISTENT", "VIOLATION"]
+    def between(state, rng):
+        p = np.empty(3)
+        right["probabilities"](state, p)
+        arm = right["choose"](state, rng)
+        return (arm + 1) % 3 if 0.6 < (rng.uniform - p[:arm].sum()) / p[arm] < 0.9 else arm
+
+    ways = turned, uneven, between
+    found = [audit(algorithm, setting, bound=right | {"choose": choose}).verdict for choose in ways]
+    assert found == ["CONSISTENT", "VIOLATION", "VIOLATION"]
 
 
 @pytest.mark.usefixtures("plainly")

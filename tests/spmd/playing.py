@@ -154,7 +154,7 @@ def other_game_of(text, folder, game, size, rounds=ROUNDS):
 def play_other(game, trials, block, width, again=False):
     """Another game: regrets of these trials, and states after each block; with a width of 1 one trial after the other.
 
-    The error is Unsupported or Alone where that of `together` is.
+    The error is Unsupported or Alone in the same cases as in `together`.
     """
     (algorithm,) = game.algorithms
     module, real, states = GAMES[algorithm.game], jit._kernels, {}

@@ -179,7 +179,7 @@ STARTS = {  # in a game with points of so many coordinates, or so many arms
     ("linear", 12): {"x": "state.g", "losses": "state.g", "loss": "0.5"},
     ("contextual", 5): {"x": "state.v", "arms": "state.m[1:]", "reward": "0.5"},
 }
-# What stands for a bandit's names in other games, and the texts that these have beside. P: index of a point
+# What replaces a bandit's names in other games, and further texts of these games. P: index of a point
 OTHER = {
     "linear": {"rng.uniform": "rng.uniform[{X}]", "rng.bits": "state.b", "gain": "loss"},
     "contextual": {"rng.uniform": "rng.random()", "rng.bits": "state.b", "gain": "reward"},
