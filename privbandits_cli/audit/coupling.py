@@ -112,7 +112,7 @@ def coupled(target: Target[Noisy | Release]) -> Coupling:
     early: Floats = (np.arange(MANY) + rng.random((min(EARLY, rounds), MANY))) / MANY
     game = _Game(target, compiled(target), uniform, early, target.numbers(target.noise, rounds))
     canaries: list[int] = []
-    linear, worst, rounded, several, alone = True, Spent(), False, False, target.algorithm.local
+    linear, worst, rounded, alone = True, Spent(), False, target.algorithm.local
 
     def games() -> Iterator[tuple[Played, Spent]]:
         known = 0.0  # the largest cost of a gain in its own release, so far
@@ -133,7 +133,6 @@ def coupled(target: Target[Noisy | Release]) -> Coupling:
             return game.stopped(found, rounds)
         linear, worst, rounded = linear and found.linear, max(worst, spent), rounded or found.rounded
         linear &= found.hidden <= HIDDEN * max(target.claim.epsilon, LITTLE)
-        several |= spent.again > 0
         if spent.excess:
             cost = f"the gain of round {spent.gain:,} costs at least {spent.excess}"
             words = f"{cost}: the release of round {spent.release:,} needs more noise"
@@ -143,7 +142,8 @@ def coupled(target: Target[Noisy | Release]) -> Coupling:
             return Coupling(rounds, words, spent.loss)
     if not linear:
         return Coupling(rounds, unknown=CURVED.format(target.noise))
-    others = f"gains cost at most what the {len(canaries):,} cost that were changed alone" if several else ""
+    every = len(set(canaries)) == rounds
+    others = "" if every else f"gains cost at most what the {len(canaries):,} cost that were changed alone"
     assumed = "; ".join(filter(None, [others, rounded * ROUNDED]))
     return Coupling(rounds, "", worst.loss, len(canaries), "" if worst.loss else UNMOVED, assumed)
 

@@ -163,7 +163,7 @@ def check_long(longest, budget=2**12):
     long = Setting(4 * longest, 2)
     found = audit(make("adap_ucb", epsilon=1.0).tuned(long), long, budget=budget)
     assert found.verdict == "CONSISTENT" and f"{longest:,} rounds" in found.played
-    assert found.assumed == f"rounds after {longest:,} are like these"
+    assert found.assumed.startswith(f"rounds after {longest:,} are like these")
 
 
 # ------------------------------------------------------------------------------------------- evidence
