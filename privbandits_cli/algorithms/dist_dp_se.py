@@ -109,8 +109,8 @@ class Parameters(Distributed):
     drawn = ("laplace", "bits")
     made_private_by = "discrete Laplace noise on the sum of each batch, drawn by its users"
 
-    def view(self, setting: Setting) -> views.ModularSum:
-        return views.ModularSum("seen", "modulus", DiscreteLaplace(1 / self.epsilon))
+    def view(self, setting: Setting) -> views.Noisy:
+        return views.Noisy("seen", modulus="modulus", noise=DiscreteLaplace(1 / self.epsilon))
 
 
 class Tuned(Batches, Parameters):

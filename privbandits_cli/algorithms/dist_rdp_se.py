@@ -45,8 +45,8 @@ class Parameters(Distributed):
     delta: Chance | None = Field(None, description="δ at which the ε of the guarantee is stated; default T^-2")
     s: float = Field(10.0, ge=1, le=1e4, description="s, how much finer the grid is; 10 or 100 in the code")
 
-    def view(self, setting: Setting) -> views.ModularSum:
-        return views.ModularSum("seen", "modulus", Skellam(1 / self.epsilon))
+    def view(self, setting: Setting) -> views.Noisy:
+        return views.Noisy("seen", modulus="modulus", noise=Skellam(1 / self.epsilon))
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:

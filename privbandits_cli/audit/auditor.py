@@ -1,6 +1,7 @@
 """Audits of tuned algorithms: an empirical attempt to refute what each claims, valid at level alpha.
 
-An audit observes the view that the algorithm declares (`games/views.py`). Each kind of view has its audit (AUDITS).
+An audit observes the view that the algorithm declares (`games/views.py`). Each kind of view has its audit in each game
+that has it (AUDITS).
 The auditor calls `choose`, `update`, `probabilities` and `released` and reads the places that the view names, so an
 algorithm can be audited as soon as it declares a view.
 """
@@ -91,7 +92,7 @@ def audit(
         algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, asked.more, gaussian
     )
     with quickly():  # most of an audit's time is compiling
-        found = audit_drawn(target) if each else AUDITS[type(view)](target)
+        found = audit_drawn(target) if each else AUDITS[algorithm.game, type(view)](target)
     return replace(found, assumed="; ".join(filter(None, [found.assumed, _as_few(setting, configured)])))
 
 
@@ -119,20 +120,22 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
 
 def _error(view: Any, game: str, n_arms: int, bound: Steps, state: Records) -> str | None:
     """The error of a view: its type, or a step or a field that the algorithm does not have; None if it fits."""
-    if type(view) not in AUDITS or view.game != game:
+    if (game, type(view)) not in AUDITS:
         shown = f"a views.{type(view).__name__}" if isinstance(view, views.View) else repr(view)
         return f"view returned {shown}: in the game {game} return None, or {_fitting(game)}"
     kind = f"view returned a views.{type(view).__name__}"
     for step in view.steps:
         if step not in bound:
             return f"{kind}, which needs a function `{step}` in the algorithm's file"
+    if isinstance(view, views.Noisy) and (view.modulus is None) != (view.noise is None):
+        return f"{kind} with one of `modulus` and `noise`: whole numbers mod M take both"
     found = [_field_error(view, field, n_arms, state) for field in fields(view)]
     return next((f"{kind} {error}" for error in found if error), None)
 
 
 def _fitting(game: str) -> str:
     """The views of a game, as files write them."""
-    return f"one of {', '.join(_written(view) for view in AUDITS if view.game == game)}"
+    return f"one of {', '.join(_written(view) for own, view in AUDITS if own == game)}"
 
 
 def _written(kind: type[views.View]) -> str:
@@ -148,7 +151,9 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
     if name in ("counter", "oracle") and not isinstance(value, MECHANISMS[type(view)][0]):
         return f"whose `{name}` is {value!r}: {MECHANISMS[type(view)][1]} (mechanisms/)"
-    if kind not in (views.Place, views.Range):
+    if value is None and field.default is None:
+        return None
+    if kind not in (views.Place, views.Range, views.Place | None):
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
         return None if fits else f"whose `{name}` is {value!r}, not {getattr(kind, '__name__', kind)}"
     if not isinstance(value, str) and not callable(value):
@@ -177,6 +182,11 @@ def _fields(layout: Any, prefix: str = "") -> Iterator[str]:
             yield from _fields(layout[name], f"{prefix}{name}.")
 
 
+def _audit_noisy(target: Target[views.Noisy]) -> Audit:
+    """The audit of noisy numbers of the arms: of whole numbers mod M, or of numbers with noise of a scale."""
+    return audit_noise(target) if target.view.noise is None else audit_sums(target)
+
+
 def _answer_and_base(target: Target[views.Answer]) -> Audit:
     """The worse of two audits at half the level: that of the arm of a round, and that of the base in its wrapper."""
     base, setting = target.view.base, target.setting
@@ -190,7 +200,7 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     error = _error(inner.view, base.game, setting.n_arms, target.steps, target.state)
     if error is not None:
         raise PluginError(error, type(base).view)
-    later = AUDITS[type(view)](inner)
+    later = AUDITS[base.game, type(view)](inner)
     if later.verdict != "CONSISTENT":
         return later
     own = audit_answers(half, _trio(inner))
@@ -213,21 +223,20 @@ TRIOS: dict[type[Any], Callable[[Target[Any]], Trio]] = {
     views.CountedGram: counted_grams.trio,
     views.GramReport: gram_reports.trio,
 }
-AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
-    views.Release: audit_noise,
-    views.Noisy: audit_noise,
-    views.Arms: audit_arms,
-    views.ModularSum: audit_sums,
-    views.Prefix: prefixes.audit_prefixes,
-    views.Correlated: audit_correlated,
-    views.Leader: audit_leaders,
-    views.NoisyLoss: audit_losses,
-    views.Gram: grams.audit_grams,
-    views.CountedGram: counted_grams.audit_counted,
-    views.GramReport: gram_reports.audit_reports,
-    views.Fits: audit_fits,
-    views.PhaseSums: audit_phases,
-    views.Answer: _answer_and_base,
+AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
+    ("bandit", views.Release): audit_noise,
+    ("bandit", views.Noisy): _audit_noisy,
+    ("bandit", views.Arms): audit_arms,
+    ("linear", views.Prefix): prefixes.audit_prefixes,
+    ("linear", views.Correlated): audit_correlated,
+    ("linear", views.Leader): audit_leaders,
+    ("linear", views.NoisyLoss): audit_losses,
+    ("contextual", views.Gram): grams.audit_grams,
+    ("contextual", views.CountedGram): counted_grams.audit_counted,
+    ("contextual", views.GramReport): gram_reports.audit_reports,
+    ("contextual", views.Fits): audit_fits,
+    ("contextual", views.PhaseSums): audit_phases,
+    ("contextual", views.Answer): _answer_and_base,
 }
 MECHANISMS: dict[type[views.View], tuple[Any, str]] = {  # what `counter` or `oracle` of a view may be, and in words
     views.CountedGram: (Counter, "give a Counter"),

@@ -30,7 +30,7 @@ from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import carrier, copy
 from privbandits_cli.audit.verdict import EXACT, Audit, law_words, like_these
 from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.games.views import ModularSum
+from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.bits import stream, uniform
 from privbandits_cli.numerics.jit import PluginError, Records, unbound
 
@@ -169,9 +169,15 @@ class Played(NamedTuple):
     rounds: int
 
 
-def audit_sums(target: Target[ModularSum]) -> Audit:
+def law_of(target: Target[Noisy]) -> DiscreteLaplace | Skellam:
+    """The law of the noise, which a view of whole numbers names."""
+    assert target.view.noise is not None
+    return target.view.noise
+
+
+def audit_sums(target: Target[Noisy]) -> Audit:
     """Whether gains act through the sums alone, and whether the noise of each sum is enough for the claim."""
-    law, claim = target.view.noise, target.claim
+    law, claim = law_of(target), target.claim
     if isinstance(law, Skellam) and claim.delta == 0:
         lacks = "view returned Skellam noise, which needs a guarantee with δ > 0"
         raise PluginError(lacks, type(target.algorithm).view)
@@ -189,12 +195,12 @@ def audit_sums(target: Target[ModularSum]) -> Audit:
     return _judged(target, words, found, games)
 
 
-def _played(target: Target[ModularSum], games: int, rounds: int) -> Played | str:
+def _played(target: Target[Noisy], games: int, rounds: int) -> Played | str:
     """Play pairs of games of this many rounds; a violation in words if one is found.
 
     Games become shorter if the noise becomes larger than can be audited.
     """
-    n_arms, law, rng = target.setting.n_arms, target.view.noise, target.stream("sums")
+    n_arms, law, rng = target.setting.n_arms, law_of(target), target.stream("sums")
     calls: dict[str, Any] = {
         "choice": target.call(choose_on_copy),
         "trial": target.call(sum_on_copy),
@@ -239,9 +245,9 @@ def _excess(law: DiscreteLaplace | Skellam, found: Played) -> float:
     return math.sqrt(min(shares))
 
 
-def _judged(target: Target[ModularSum], words: str, found: Played, games: int) -> Audit:
+def _judged(target: Target[Noisy], words: str, found: Played, games: int) -> Audit:
     """Test the noise of all sums by its law, and compute what a gain costs under it."""
-    law, claim, level = target.view.noise, target.claim, target.alpha / 2
+    law, claim, level = law_of(target), target.claim, target.alpha / 2
     units, within = np.abs(found.seen[:, 0]), target.stream("within").random(found.noise.shape)
     noise, grids = np.empty_like(found.noise), np.unique(units).tolist()
     excess = _excess(law, found)

@@ -31,7 +31,6 @@ def unit(state: Record) -> tuple[float, float]:
 class View:
     """What an audit observes."""
 
-    game: ClassVar[str]  # of the algorithms that have it
     steps: ClassVar[tuple[str, ...]] = ()  # steps that the algorithm's file needs besides `choose` and `update`
 
     def in_blocks(self, rounds: int) -> "View":
@@ -47,7 +46,6 @@ class Release(View):
     rounds: how many rounds one release covers; the noise is on their mean gain.
     """
 
-    game = "bandit"
     steps = ("released",)
     rounds: int = 1
     canary: Range = unit
@@ -65,11 +63,14 @@ class Noisy(View):
     or times `rng.normal`, whichever the algorithm asks for. If it asks for K normal numbers a round and no others,
     `choose` draws the numbers of all arms anew, and number a makes the noise of arm a.
     canary: the range outside which a gain has no larger effect.
+    modulus, noise: for the last noisy sum of each arm's batch, a whole number mod M with discrete noise of this law,
+    which the batch's last gain draws; a gain is rounded to a whole number.
     """
 
-    game = "bandit"
     values: Place
     canary: Range = unit
+    modulus: Place | None = None
+    noise: DiscreteLaplace | Skellam | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,6 @@ class Arms(View):
     model: EXP3's privacy model; rounds: the number of rounds that a drawn arm is played; EXP3 receives their mean gain.
     """
 
-    game = "bandit"
     steps = ("probabilities",)
     model: ExponentialWeights
     rounds: int = 1
@@ -89,19 +89,6 @@ class Arms(View):
         if self.rounds > 1:
             return super().in_blocks(rounds)  # no canary is known for blocks of blocks
         return replace(self, rounds=rounds, model=replace(self.model, sensitivity=self.model.sensitivity / rounds))
-
-
-@dataclass(frozen=True)
-class ModularSum(View):
-    """The noisy sums of batches, whole numbers mod M; a gain is rounded to a whole number and is in one of them.
-
-    values: the last sum of each arm; modulus: M of the next one. The noise enters a sum with its last gain.
-    """
-
-    game = "bandit"
-    values: Place
-    modulus: Place
-    noise: DiscreteLaplace | Skellam
 
 
 @dataclass(frozen=True)
@@ -115,7 +102,6 @@ class Prefix(View):
     for each level of the tree, not anew for every prefix.
     """
 
-    game = "linear"
     losses: Place
     levels: int | None = None
     top_up: bool = True
@@ -133,7 +119,6 @@ class Correlated(View):
     The first round may have N more before these, which enter the first sum.
     """
 
-    game = "linear"
     losses: Place
     gaussian: bool = True
 
@@ -146,8 +131,6 @@ class Leader(View):
     and the expert with the least noisy sum is chosen. Until the next such round, losses do not act on the points.
     """
 
-    game = "linear"
-
 
 @dataclass(frozen=True)
 class NoisyLoss(View):
@@ -156,7 +139,6 @@ class NoisyLoss(View):
     The noise is a scale times one number `rng.laplace[0]`, or <Z, x> of N Laplace numbers, times a scale.
     """
 
-    game = "linear"
     steps = ("released",)
 
 
@@ -183,7 +165,6 @@ class Ellipsoid(View):
     positive definite, so that the last V and θ~ were kept.
     """
 
-    game = "contextual"
     shift: Place
     inverse: Place = "inverse"
     theta: Place = "theta"
@@ -235,7 +216,6 @@ class PhaseSums(View):
     sums: the noisy sum, `[d]`.
     """
 
-    game = "contextual"
     noise: Normal
     sums: Place = "u"
 
@@ -247,7 +227,6 @@ class Answer(View):
     base: the algorithm whose arm is hidden; the later rounds are observed by its own view of the field `wrapped`.
     """
 
-    game = "contextual"
     epsilon: float
     base: Any
     wrapped: str = "wrapped"
@@ -265,7 +244,6 @@ class Fits(View):
     `theta` is the last predictor alone, and `probabilities` receives the predictions and √(x' V^-1 x), `[2, k]`.
     """
 
-    game = "contextual"
     steps = ("probabilities",)
     oracle: Any
     theta: Place = "theta"

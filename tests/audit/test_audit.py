@@ -23,7 +23,8 @@ BANDITS = [name for name in CORRECT if name not in OTHERS]  # those: test_audit_
 
 def test_every_view_has_a_correct_algorithm_and_a_fault_in_the_fast_tests():
     subjects = [CORRECT[name] for name in FAST | SHORT]
-    seen = {type(subject.make().tuned(subject.setting).view(subject.setting)) for subject in subjects}
+    tuned = [(subject.make().tuned(subject.setting), subject.setting) for subject in subjects]
+    seen = {(algorithm.game, type(algorithm.view(setting))) for algorithm, setting in tuned}
     assert seen == set(AUDITS)
 
 

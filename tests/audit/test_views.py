@@ -87,7 +87,9 @@ def test_every_audited_algorithm_declares_a_view_of_what_its_state_has(name):
     setting = reduced(tuned, subject.setting)
     tuned = tuned.tuned(setting)
     view, states = tuned.view(setting), tuned.state(setting)
-    assert type(view) in AUDITS and _error(view, tuned.game, setting.n_arms, steps(composition(tuned)), states) is None
+    assert (tuned.game, type(view)) in AUDITS and _error(
+        view, tuned.game, setting.n_arms, steps(composition(tuned)), states
+    ) is None
     places = [place for place in vars(view).values() if isinstance(place, str)]
     assert all(np.size(views.read(states[0], place)) for place in places)
 
