@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import Field
 
+from privbandits_cli.accounting.dartboard import Dartboard
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Simplex
@@ -33,10 +34,6 @@ class Parameters(linear.Algorithm):
     display = "Shrinking Dartboard"
     private = True
     made_private_by = "few changes of the expert, blurred"
-    observed = views.Unseen(
-        "experts are drawn without noise: an audit needs a view that names the probability of each expert in a round, "
-        "as views.Arms does for EXP3"
-    )
 
     epsilon: float = Field(ge=1e-9, description="ε")
     delta: Chance | None = Field(None, description="δ of the approximate tuning; default: the pure tuning")
@@ -49,6 +46,10 @@ class Parameters(linear.Algorithm):
             p = min(1.0, (horizon * log) ** (-1 / 3))
             epsilon = min(epsilon / 2, log ** (1 / 3) * horizon ** (-1 / 6) * math.sqrt(math.log(setting.n_arms)))
         return min(0.5, p * epsilon / 20), p
+
+    def view(self, setting: Setting) -> views.Arms:
+        eta, p = self.rates(setting)
+        return views.Arms(Dartboard(eta, p, math.ceil(4 * setting.horizon * p)))
 
     def state(self, setting: Setting) -> Records:
         eta, p = self.rates(setting)

@@ -10,6 +10,7 @@ these arms, all together, is a lower limit on ε, exactly. The proved ε is larg
 
 import numpy as np
 
+from privbandits_cli.accounting.exponential_weights import ExponentialWeights
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.target import Target, choose, inside, probabilities, update
@@ -109,6 +110,7 @@ def audit_arms(target: Target[Arms]) -> Audit:
     """Whether the algorithm is EXP3, and whether the arms of some games reveal more about a gain than ε allows."""
     model, rest, n_arms = target.view.model, target.view.rounds - 1, target.setting.n_arms
     rounds, rng = int(min(target.setting.horizon, LONGEST)), target.stream("play")
+    assert isinstance(model, ExponentialWeights)
     if rounds <= rest:
         return Audit("NOT AUDITABLE", "EXP3's law", f"no block of {rest + 1:,} rounds ends in this game", 0)
     play = target.loop(observe_play, ordered=target.call(ordered), drawn=target.call(drawn))

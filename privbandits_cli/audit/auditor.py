@@ -20,6 +20,7 @@ from privbandits_cli.audit.correlated import audit_correlated
 from privbandits_cli.audit.coupling import audit_noise
 from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
+from privbandits_cli.audit.experts import audit_experts
 from privbandits_cli.audit.fits import audit_fits
 from privbandits_cli.audit.leaders import audit_leaders
 from privbandits_cli.audit.modular_sums import audit_sums
@@ -124,7 +125,7 @@ def _error(view: Any, game: str, n_arms: int, bound: Steps, state: Records) -> s
         shown = f"a views.{type(view).__name__}" if isinstance(view, views.View) else repr(view)
         return f"view returned {shown}: in the game {game} return None, or {_fitting(game)}"
     kind = f"view returned a views.{type(view).__name__}"
-    for step in view.steps:
+    for step in NEEDED.get((game, type(view)), ()):
         if step not in bound:
             return f"{kind}, which needs a function `{step}` in the algorithm's file"
     if isinstance(view, views.Noisy) and (view.modulus is None) != (view.noise is None):
@@ -230,6 +231,7 @@ AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
     ("linear", views.Prefix): prefixes.audit_prefixes,
     ("linear", views.Correlated): audit_correlated,
     ("linear", views.Leader): audit_leaders,
+    ("linear", views.Arms): audit_experts,
     ("linear", views.NoisyLoss): audit_losses,
     ("contextual", views.Gram): grams.audit_grams,
     ("contextual", views.CountedGram): counted_grams.audit_counted,
@@ -237,6 +239,12 @@ AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
     ("contextual", views.Fits): audit_fits,
     ("contextual", views.PhaseSums): audit_phases,
     ("contextual", views.Answer): _answer_and_base,
+}
+NEEDED: dict[tuple[str, type[Any]], tuple[str, ...]] = {  # functions of the file besides `choose` and `update`
+    ("bandit", views.Release): ("released",),
+    ("bandit", views.Arms): ("probabilities",),
+    ("linear", views.NoisyLoss): ("released",),
+    ("contextual", views.Fits): ("probabilities",),
 }
 MECHANISMS: dict[type[views.View], tuple[Any, str]] = {  # what `counter` or `oracle` of a view may be, and in words
     views.CountedGram: (Counter, "give a Counter"),

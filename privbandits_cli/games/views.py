@@ -9,8 +9,9 @@ enters it, and in which range a gain acts. A `Place` is the name of a field of t
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from privbandits_cli.accounting.dartboard import Dartboard
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
 from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
 from privbandits_cli.numerics.jit import PluginError, Record, compile_step, unbound
@@ -31,8 +32,6 @@ def unit(state: Record) -> tuple[float, float]:
 class View:
     """What an audit observes."""
 
-    steps: ClassVar[tuple[str, ...]] = ()  # steps that the algorithm's file needs besides `choose` and `update`
-
     def in_blocks(self, rounds: int) -> "View":
         """The view of an algorithm that receives the mean gain of each block."""
         return Unseen(f"no audit supports a views.{type(self).__name__} of mean gains of blocks: audit the base alone")
@@ -46,7 +45,6 @@ class Release(View):
     rounds: how many rounds one release covers; the noise is on their mean gain.
     """
 
-    steps = ("released",)
     rounds: int = 1
     canary: Range = unit
 
@@ -75,18 +73,17 @@ class Noisy(View):
 
 @dataclass(frozen=True)
 class Arms(View):
-    """The arms that EXP3 plays.
+    """The arms that EXP3 plays, or the experts that a shrinking dartboard draws, in the game linear.
 
-    model: EXP3's privacy model; rounds: the number of rounds that a drawn arm is played; EXP3 receives their mean gain.
+    model: its law; rounds: the number of rounds that a drawn arm is played; EXP3 receives their mean gain.
     """
 
-    steps = ("probabilities",)
-    model: ExponentialWeights
+    model: ExponentialWeights | Dartboard
     rounds: int = 1
 
     def in_blocks(self, rounds: int) -> View:
         """Each arm is played for a block; one gain moves the mean of its block by its share."""
-        if self.rounds > 1:
+        if self.rounds > 1 or isinstance(self.model, Dartboard):
             return super().in_blocks(rounds)  # no canary is known for blocks of blocks
         return replace(self, rounds=rounds, model=replace(self.model, sensitivity=self.model.sensitivity / rounds))
 
@@ -138,8 +135,6 @@ class NoisyLoss(View):
 
     The noise is a scale times one number `rng.laplace[0]`, or <Z, x> of N Laplace numbers, times a scale.
     """
-
-    steps = ("released",)
 
 
 @dataclass(frozen=True)
@@ -244,7 +239,6 @@ class Fits(View):
     `theta` is the last predictor alone, and `probabilities` receives the predictions and √(x' V^-1 x), `[2, k]`.
     """
 
-    steps = ("probabilities",)
     oracle: Any
     theta: Place = "theta"
     numbers: str | None = None

@@ -21,6 +21,7 @@ FAST = {
     "rnm_ftnl": {"noise as printed, Lap(1/ε)"},
     "rnm_ftnl, Gumbel": {"noise scale x 0.9"},
     "rnm_ftnl, printed": {"range of signed losses forgotten"},
+    "shrinking_dartboard": {"η doubled", "p halved"},
     "dp_linucb": {"noise scale x 0.9"},
     "dp_linucb, Wishart": {"rows x 0.9"},
     "plain_dp_linucb": {"the base's ε"},

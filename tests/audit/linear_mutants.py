@@ -58,6 +58,8 @@ def counted(before: str) -> dict[str, str]:
 
 EARLY, KEPT_EARLY, BY_LOSS = "state.t <= 1000", times("state.kept[0] <= 1000"), "np.abs(losses).max()"
 LEVEL = "counter.scale *"
+SPENT = "state.draws_left -= 1\n        throw(state, rng.uniform["
+THROWN, LEADER = "state.expert = expert", "np.argmin(state.losses)"
 NO_TOP_UP = {RELEASE: "state.wrapped.losses[:] += state.counter.noise[0]"}
 NO_SUM = {"noise[0, i] += x": "noise[0, i] = x"}
 PREFIX = "state.prefix[i] +="
@@ -182,6 +184,18 @@ MUTANTS = (
     ),
     Mutant("leader of the true prefix", "dp_ftrl, negative digits", true_leader()),
     Mutant("noise by the loss", "dp_ftrl, negative digits", scaled(BY_LOSS)),
+    Mutant("η doubled", "shrinking_dartboard", share=2.0, field="decay"),
+    Mutant("p halved", "shrinking_dartboard", share=1 + 0.5 / 8192**0.5, field="calm"),
+    Mutant("losses not kept in mind", "shrinking_dartboard", {"state.last = losses[state.expert]": "state.last = 0.0"}),
+    Mutant("kept by the loss of the first expert", "shrinking_dartboard", {"losses[state.expert]": "losses[0]"}),
+    Mutant("leader now and then", "shrinking_dartboard", {THROWN: f"{THROWN} if uniform < 0.999 else {LEADER}"}),
+    Mutant("one number for both", "shrinking_dartboard", {f"{SPENT}1])": f"{SPENT}0])"}),
+    Mutant(
+        "leader late",
+        "shrinking_dartboard",
+        {THROWN: f"{THROWN} if state.kept[0] < 4000 else {LEADER}"} | counted("state.last = losses"),
+        kept=True,
+    ),
     Mutant("noise as printed, Lap(1/ε)", "rnm_ftnl", share=0.5),
     Mutant("noise scale x 0.9", "rnm_ftnl", share=0.9),
     Mutant("scale inverted", "rnm_ftnl", share=0.25),

@@ -104,6 +104,7 @@ CORRECT = {
     "rnm_ftnl": subject("rnm_ftnl", THREE, epsilon=1.0),
     "rnm_ftnl, Gumbel": subject("rnm_ftnl", THREE, "Gumbel noise", epsilon=1.0, noise="gumbel"),
     "rnm_ftnl, printed": subject("rnm_ftnl", THREE._replace(signed=True), "Lap(1/ε)", epsilon=0.5, noise="printed"),
+    "shrinking_dartboard": subject("shrinking_dartboard", THREE, epsilon=1.0),
     "dp_scrible": subject("dp_scrible", BALL, epsilon=1.0),
     "dp_scrible, scalar": subject("dp_scrible", BALL, "one number", epsilon=1.0, noise="scalar"),
     "dp_linucb": subject("dp_linucb", CONTEXTS, "Gaussian noise", epsilon=1.0, delta=0.1, calibration="exact"),

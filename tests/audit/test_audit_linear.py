@@ -123,7 +123,8 @@ def test_no_correct_algorithm_is_flagged(name, seed):
     found = subject.audited(0.001, 2**18, seed)
     claim = subject.make().tuned(subject.setting).guarantee(subject.setting)
     assert found.verdict == "CONSISTENT", found.found
-    assert 0.97 * claim.epsilon < found.epsilon_seen < found.refutable == pytest.approx(claim.epsilon, rel=1e-5)
+    least = 0.51 if name == "shrinking_dartboard" else 0.97  # of a bound that is not tight
+    assert least * claim.epsilon < found.epsilon_seen < found.refutable == pytest.approx(claim.epsilon, rel=1e-5)
     assert f"{int(subject.setting.horizon):,} rounds" in found.played and found.assumed
 
 

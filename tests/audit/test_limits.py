@@ -4,7 +4,6 @@ import pytest
 
 from privbandits_cli.audit import auditor, coupling, draws, ellipsoids, fits, noise_matrix, phase_sums, posteriors
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.games.linear import Simplex
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.steps import composition, steps
 from tests.audit.test_own_contextual import FEW, OWN
@@ -118,7 +117,6 @@ def test_the_page_has_the_limits():
 @pytest.mark.parametrize(
     ("name", "own", "setting", "needs"),
     [
-        ("shrinking_dartboard", {}, Setting(64, 3, space=Simplex(3)), "the probability of each expert in a round"),
         ("mini_batch", {"base": make("adap_ucb")}, Setting(64, 3), "no audit supports a views.Noisy of mean gains"),
     ],
 )
