@@ -115,9 +115,9 @@ CASES = [
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("case", some(CASES, (D, 40, 1.0)), ids=str)
 def test_the_score_that_is_played_has_the_law_of_the_largest(case, lasting):
-    """In 3000 rounds of a state, against as many with all arms drawn. Control: a third of the arms."""
+    """In 1500 rounds of a state, against as many with all arms drawn. Control: a third of the arms."""
     d, k, theta = case
-    table, n = Table(d, k, lasting=lasting), 3000
+    table, n = Table(d, k, lasting=lasting), 1500
     table.set(*state_of(d, 1, theta=theta))
     table.rounds(300)  # meanwhile τ and κ become good ones
     found, best, _ = table.rounds(n)

@@ -76,8 +76,8 @@ def count(seeds, folder, other=plainly, compiled=False, **how):
 
 
 def test_random_programs_are_played_as_in_plain_python(tmp_path):
-    wrong, left = count(range(FEW), tmp_path)
-    assert wrong == [] and left <= (1 - PLAYED) * FEW
+    wrong, left = count(range(0, FEW, 2), tmp_path)
+    assert wrong == [] and left <= (1 - PLAYED) * FEW / 2
 
 
 @pytest.mark.slow
