@@ -346,7 +346,7 @@ class _Seats:
         assert self.loop.play is not None
         words = self.words if self.words is not None else lockstep.spread(self.seats, layout, WIDTH)
         before, self.words = words.copy(), words
-        if not self.loop.play(words, marks, regrets, dealt, best, numbers):
+        if not self.loop.play(words, marks, regrets, (dealt, best, numbers)):
             lockstep.collect(before, self.seats, layout)
             self.words = None
             self._play_alone(tables_of(dealt, best), numbers, rounds, marks, regrets)

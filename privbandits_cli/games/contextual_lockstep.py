@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from privbandits_cli.games import lockstep
 from privbandits_cli.games.drawing import WIDTH
 from privbandits_cli.games.guards import WrongArm, guarded
-from privbandits_cli.games.lockstep import Loop, Words, in_words, place
+from privbandits_cli.games.lockstep import Loop, in_words, place
 from privbandits_cli.games.rewards import reward
 from privbandits_cli.numerics.jit import kept, unbound
 from privbandits_cli.numerics.types import Floats
@@ -16,9 +13,7 @@ from privbandits_cli.spmd.source import Step
 
 choose: Any = unbound
 update: Any = unbound
-play_rounds: Any = unbound
 GUARDED = False
-REGRET = 0
 
 
 def play_round(state: Any, player: Any, rng: Any, arms: Floats, means: Floats, best: float, number: float) -> None:
@@ -36,27 +31,9 @@ def play_round(state: Any, player: Any, rng: Any, arms: Floats, means: Floats, b
     update(state, player.x, reward(player.law, mean, number), rng)
 
 
-def play_block(
-    words: Words, marks: NDArray[np.int64], regrets: Floats, dealt: Floats, best: Floats, numbers: Floats
-) -> bool:
-    """Play one block; returns whether all is well. `regrets[trial, i]` are the regrets after `marks[i]` rounds.
-
-    words: the records, `[1, word, WIDTH]`. dealt: the arms and their means, `[round, d + 1, k, WIDTH]`; best: the
-    largest of these, and numbers: the random numbers of the rewards, `[round, WIDTH]`.
-    """
-    t, well, found = np.int64(0), True, words.view(np.float64)
-    for i in range(len(marks)):
-        if t < marks[i]:
-            well &= play_rounds(t, marks[i], WIDTH, (words, dealt, best, numbers))
-            t = marks[i]
-        for trial in range(WIDTH):
-            regrets[trial, i] = found[0, REGRET, trial]
-    return well
-
-
 @kept
 def loop(modules: tuple[str, ...], layout: Any, d: int, k: int) -> Loop:
     """The loop of a composition with records of this layout, for k arms in d dimensions."""
     step, words = Step(play_round, {**lockstep.steps(modules), "GUARDED": guarded(modules)}), in_words(layout)
     program = lambda code: code.contextual(step, WIDTH, words, d, k)  # noqa: E731
-    return lockstep.bound(play_block, step, words, program, (d, k), REGRET=place(words, "player", "regret"))
+    return lockstep.bound(step, words, program, place(words, "player", "regret"), (d, k))

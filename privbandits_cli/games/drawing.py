@@ -81,9 +81,7 @@ def several(kind: str, rngs: Sequence[Generator]) -> Fill:
 
 
 fill_row: Any = unbound
-play_rounds: Any = unbound
 borrow: Any = unbound
-SIZE = 1  # numbers of a row
 
 
 def filled(
@@ -106,7 +104,7 @@ def filled(
 
     def fill(out: NDArray[Any]) -> None:
         assert out.flags.c_contiguous, "a copy of the table would be filled"
-        if not play(words, out.reshape(-1, n)):
+        if not play(words, np.array([out.size // (n * math.prod(shape))]), np.empty((n, 1)), (out,)):
             raise ArithmeticError(f"{step.__name__} fails for one of these trials")
 
     return fill
@@ -124,12 +122,6 @@ def _one_by_one(alone: Callable[..., None], states: Sequence[Records], shape: tu
             columns[:, trial] = rows.ravel()
 
 
-def play_together(words: Words, out: NDArray[Any]) -> bool:
-    """Fill `out[n * size, trials]`; returns whether all is well. words: the states, `[group, word, WIDTH]`."""
-    well: bool = play_rounds(np.int64(0), np.int64(len(out) // SIZE), out.shape[1], (words, out))
-    return well
-
-
 def play_alone(states: Records, layers: Records, rows: NDArray[Any]) -> None:
     """Fill `rows[n, *shape]` of one trial."""
     state, normal, table = borrow(states)[0], borrow(layers)[0], borrow(rows)
@@ -142,7 +134,7 @@ def _together(step: Row, layout: Any, shape: tuple[int, ...], kind: str, own: tu
     """The loop of a step in lockstep."""
     words, table = in_words(layout), (shape, kind, own)
     program = lambda code: code.table(Step(step), WIDTH, words, *table)  # noqa: E731
-    return lockstep.bound(play_together, Step(step), words, program, table, SIZE=math.prod(shape))
+    return lockstep.bound(Step(step), words, program, 0, table)
 
 
 @kept

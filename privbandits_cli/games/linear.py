@@ -276,7 +276,7 @@ class _Seats:
             np.empty((len(rounds) * own, losses.shape[1], WIDTH)),
         )
         assert self.loop.play is not None
-        if self.loop.play(words, marks, suffered, losses, numbers, ends, points):
+        if self.loop.play(words, marks, suffered, (losses, *numbers, *ends, points)):
             lockstep.collect(words, self.seats, self.loop.layout)
             for i in range(WIDTH * own):
                 guards.check_numbers(self.seats["state"][i], self.modules, rounds)

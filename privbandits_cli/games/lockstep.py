@@ -28,7 +28,7 @@ choose: Any = unbound
 update: Any = unbound
 play_rounds: Any = unbound
 KNOWN = GUARDED = False
-ARMS = GAIN = 0
+ARMS = 0
 
 
 def play_round(state: Any, player: Any, rng: Any, gains: Any, worth: Any, memory: int, observed: bool) -> None:
@@ -46,32 +46,12 @@ def play_round(state: Any, player: Any, rng: Any, gains: Any, worth: Any, memory
     update(state, arm, seen, rng)
 
 
-def play_block(
-    words: Words,
-    marks: NDArray[np.int64],
-    earned: Floats,
-    gains: Floats,
-    uniform: Floats,
-    laplace: Floats,
-    normal: Floats,
-    bits: Any,
-    worth: Floats,
-    memory: int,
-    observed: bool,
-) -> bool:
-    """Play one block; returns whether all is well, and `earned[trial, i]` are the gains after `marks[i]` rounds.
+def play_block(words: Words, marks: NDArray[np.int64], found: Floats, inputs: tuple[Any, ...]) -> bool:
+    """Play one block; returns whether all is well. `found[trial, i]` is a number of the record after `marks[i]` rounds.
 
-    words: the records of the trials, `[group, word, WIDTH]`.
+    words: the records of the trials, `[group, word, width]`. inputs: what the rounds are given beside.
     """
-    t, well = np.int64(0), True
-    numbers = words.view(np.float64)
-    for i in range(len(marks)):
-        if t < marks[i]:
-            inputs = words, gains, uniform, laplace, normal, bits, worth, memory, observed
-            well &= play_rounds(t, marks[i], len(earned), inputs)
-            t = marks[i]
-        for trial in range(len(earned)):
-            earned[trial, i] = numbers[trial // WIDTH, GAIN, trial % WIDTH]
+    well: bool = play_rounds(words, marks, found, inputs)
     return well
 
 
@@ -152,7 +132,7 @@ class Together:
         if self.words is None or self.seats is not seats:
             self.words, self.seats = spread(seats, self.loop.layout, WIDTH), seats
         before = self.words.copy()
-        if not self.loop.play(self.words, marks, earned, gains, *others):
+        if not self.loop.play(self.words, marks, earned, (gains, *others)):
             collect(before, seats, self.loop.layout)
             self.words = None
             self.alone()(gains, by_lane, marks, earned, seats, *others)
@@ -179,7 +159,7 @@ def loop(modules: tuple[str, ...], layout: Any, n_arms: int, known: bool) -> Loo
     step = Step(play_round, {**steps(modules), "KNOWN": known, "GUARDED": guarded(modules), "ARMS": n_arms})
     words = in_words(layout)
     program = lambda code: code.bandit(step, WIDTH, words, n_arms)  # noqa: E731
-    return bound(play_block, step, words, program, WIDTH=WIDTH, GAIN=place(words, "player", "gain"))
+    return bound(step, words, program, place(words, "player", "gain"))
 
 
 def place(layout: Any, *names: str) -> int:
@@ -191,10 +171,8 @@ def place(layout: Any, *names: str) -> int:
     return at // 8
 
 
-def bound(
-    template: Callable[..., bool], step: Step, layout: Any, program: Callable[[Any], Any], *about: Any, **names: Any
-) -> Loop:
-    """The compiled template with the rounds of a step as `play_rounds`; layout: of the records, in words.
+def bound(step: Step, layout: Any, program: Callable[[Any], Any], found: int, *about: Any) -> Loop:
+    """The compiled `play_block` of a step; layout: of the records, in words; found: the word that it records.
 
     program: makes the step's `Program` by `games.round_code`; about: on what else it depends.
     """
@@ -206,11 +184,11 @@ def bound(
     from privbandits_cli.spmd.program import Reading, rounds_of
 
     try:
-        digest = digest_of(step, round_code.__name__, str(layout), *about)
+        digest = digest_of(step, round_code.__name__, str(layout), found, *about)
     except Unsupported as reason:
         return Loop(None, str(reason))
     reading = Reading(program(round_code))
-    made = bind(template, play_rounds=rounds_of(reading, digest), **names)
+    made = bind(play_block, play_rounds=rounds_of(reading, digest, found))
     if not is_kept(made) and reading.reason is not None:
         return Loop(None, str(reading.reason))
     return Loop(made, "", layout)

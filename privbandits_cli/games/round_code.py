@@ -8,9 +8,9 @@ from llvmlite import ir
 
 from privbandits_cli.numerics import sfc64
 from privbandits_cli.spmd.interpreter import Interpreter
-from privbandits_cli.spmd.program import ADDRESS, CONDITION, WHOLE, Program
+from privbandits_cli.spmd.program import CONDITION, WHOLE, Program
 from privbandits_cli.spmd.source import Step
-from privbandits_cli.spmd.values import I64, Array, Fields, Known, Method, Number, Record, axes_of
+from privbandits_cli.spmd.values import ADDRESS, I64, Array, Fields, Known, Method, Number, Record, axes_of
 
 KINDS = {"uniform": "f", "laplace": "f", "normal": "f", "bits": "u"}  # of random numbers
 WORD = ir.Constant(I64, 8)  # bytes
@@ -19,14 +19,14 @@ WORD = ir.Constant(I64, 8)  # bytes
 def seat(emitter: Interpreter, words: Any, layout: Any, first: Any) -> Record:
     """The records of a group of trials, in `[group, word, trial]`."""
     size = ir.Constant(I64, layout.itemsize)
-    return Record(layout, emitter.builder.gep(words, [emitter.builder.mul(first, size)]), 0)
+    return Record(layout, emitter.moved(words, emitter.builder.mul(first, size)), 0)
 
 
 def row(emitter: Interpreter, table: Any, number: Any, shape: tuple[int, ...], trials: Any, first: Any) -> Array:
     """The numbers of a group of trials in row `number` of a table `[row, *shape, trial]`."""
     b = emitter.builder
     place = b.add(b.mul(b.mul(number, ir.Constant(I64, math.prod(shape))), trials), first)
-    return Array(b.gep(table, [b.mul(place, WORD)]), "f", b.mul(trials, WORD), axes_of(shape), table=True)
+    return Array(emitter.moved(table, b.mul(place, WORD)), 0, "f", b.mul(trials, WORD), axes_of(shape), table=True)
 
 
 def bandit(step: Step, width: int, layout: Any, n_arms: int) -> Program:
@@ -57,11 +57,9 @@ def linear(step: Step, width: int, layout: Any, n: int) -> Program:
 
         def some(table: Any, ends: Any) -> Array:
             """The numbers of this round."""
-            at, end = (
-                b.load(b.gep(b.bitcast(ends, I64.as_pointer()), [k])) for k in (t, b.add(t, ir.Constant(I64, 1)))
-            )
-            start = b.gep(table, [b.mul(b.add(b.mul(at, trials), first), WORD)])
-            return Array(start, "f", unit, ((Number("i", False, b.sub(end, at)), 1),), table=True)
+            at, end = (b.load(b.gep(ends, [k], source_etype=I64), typ=I64) for k in (t, b.add(t, ir.Constant(I64, 1))))
+            start = emitter.moved(table, b.mul(b.add(b.mul(at, trials), first), WORD))
+            return Array(start, 0, "f", unit, ((Number("i", False, b.sub(end, at)), 1),), table=True)
 
         record = seat(emitter, words, layout, first)
         state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
@@ -69,7 +67,7 @@ def linear(step: Step, width: int, layout: Any, n: int) -> Program:
         suffered = row(emitter, losses, t, (n,), trials, first)
         return [state, player, rng, suffered, row(emitter, points, t, (n,), trials, first)._replace(written=True)]
 
-    return Program(step, width, (ADDRESS,) * 9, arguments)
+    return Program(step, width, (ADDRESS,) * 9, arguments, trials=width)
 
 
 LAYERS = Known(type("Layers", (), sfc64.layers()))  # of the ziggurats
@@ -97,7 +95,7 @@ def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
         largest, number = (emitter.load(row(emitter, one, place[0], (), *place[1:])) for one in (best, numbers))
         return [state, player, rng, arms, means, largest, number]
 
-    return Program(step, width, (ADDRESS,) * 4, arguments)
+    return Program(step, width, (ADDRESS,) * 4, arguments, trials=width)
 
 
 def table(step: Step, width: int, layout: Any, shape: tuple[int, ...], kind: str, own: Sequence[str]) -> Program:

@@ -28,8 +28,8 @@ from privbandits_cli.spmd.arithmetic import MATHS, Mask
 from privbandits_cli.spmd.memory import FEW, WORD, Learned, Memory, is_number, is_numeric
 from privbandits_cli.spmd.source import RESULT, Step, Unsupported, assigned, own_turns, tree_of, unsupported
 from privbandits_cli.spmd.values import (
+    ADDRESS,
     I1,
-    I8,
     I32,
     I64,
     LLVM,
@@ -53,6 +53,7 @@ WHOLE = {math.floor: "floor", math.ceil: "ceil"}
 CASTS = {float: "f", np.float64: "f", int: "i", np.int64: "i", bool: "b", np.uint64: "u"}
 RESULTS = {float: "f", int: "i", bool: "b"}  # of a function, by its annotation
 Text = ast.expr | ast.stmt
+IN_SLOT = Known("in its slot")  # what a name stands for until it is read
 
 
 class Frame:
@@ -64,6 +65,7 @@ class Frame:
         self.slotted: frozenset[str] = frozenset()  # names that the branches around here assign
         self.block = 0  # the number of the branch or loop
         self.first: dict[str, tuple[int, int]] = {}  # the region and block in which a name was first assigned
+        self.in_slot: dict[str, Any] = {}  # the values that are in the slots of names
 
     @property
     def tree(self) -> ast.FunctionDef:
@@ -115,7 +117,7 @@ class Interpreter(Memory):
         self.block(tree.body)
         self.above.pop()
         self.turns, self.frame = turns, outer
-        return frame.names.get(RESULT, Known(None))
+        return self.local(frame, RESULT) or Known(None)
 
     def called_alone(self, step: Step, arguments: Sequence[Any]) -> Any:
         """A function of numbers, marked `once`, which is played for one trial after the other."""
@@ -239,16 +241,30 @@ class Interpreter(Memory):
     def name(self, name: str) -> Any:
         """What a name stands for."""
         if name in self.frame.names:
-            return self.frame.names[name]
+            return self.local(self.frame, name)
         for names in (self.frame.step.names, self.frame.step.function.__globals__, vars(builtins)):
             if name in names:
                 return Known(names[name])
         unsupported(f"the name {name}")
 
+    def local(self, frame: Frame, name: str) -> Any:
+        """The value of a variable, None if it has none; one that a branch may have assigned is read from its slot."""
+        if frame.names.get(name) is IN_SLOT:
+            frame.names[name] = frame.in_slot[name] = self.kept((frame.path, name))
+        return frame.names.get(name)
+
+    def save(self, name: str) -> None:
+        """Store a variable in its slot, unless it is there."""
+        frame = self.frame
+        value = frame.names[name]
+        if value is not IN_SLOT and value is not frame.in_slot.get(name):
+            self.keep((frame.path, name), value)
+            frame.in_slot[name] = value
+
     def assign(self, name: str, value: Any) -> None:
         """Let a name stand for a value, in the trials of the mask."""
         frame, here = self.frame, (self.mask.region, self.frame.block)
-        old, first = frame.names.get(name), frame.first.setdefault(name, here)
+        old, first = self.local(frame, name), frame.first.setdefault(name, here)
         outer = first[0] != here[0] and self.mask.ir is not None  # other trials keep the old value
         if not is_numeric(value):
             if old is not None and old is not value and (outer or first[1] != here[1]):
@@ -259,20 +275,19 @@ class Interpreter(Memory):
             value = self.select(Number("b", True, self.mask.ir), value, old)
         frame.names[name] = value
         if name in frame.slotted:
-            self.keep((frame.path, name), value)
+            self.save(name)
 
     def spill(self, names: frozenset[str]) -> None:
         """Store the variables that a branch may assign."""
         for name in sorted(names & self.frame.names.keys()):
-            self.keep((self.frame.path, name), self.frame.names[name])
+            self.save(name)
 
     def reload(self, names: frozenset[str]) -> None:
         """Read the variables that a branch may have assigned."""
         frame = self.frame
-        for name in sorted(names):
-            found = self.kept((frame.path, name))
-            if found is not None:
-                frame.names[name] = found
+        for name in names:
+            if (frame.path, name) in self.learned.slots:
+                frame.names[name] = IN_SLOT
                 frame.first.setdefault(name, (self.mask.region, frame.block))
 
     # ------------------------------------------------------------------------------------------ statements
@@ -419,7 +434,7 @@ class Interpreter(Memory):
                 with self.under(self.region(mask)):
                     self.block(side)
                 for name in self.frame.names.keys() - before:
-                    if not is_numeric(self.frame.names[name]):  # an array of these trials only
+                    if not is_numeric(self.local(self.frame, name)):  # an array of these trials only
                         del self.frame.names[name]
             return
         self.spill(names)
@@ -519,14 +534,15 @@ class Interpreter(Memory):
         self.spill(names)
         test, body, after = (b.append_basic_block(name) for name in ("test", "turn", "after"))
         masked = key in self.learned.masked  # whether trials leave the loop in different turns
-        going = self.slot(key, "b", True)
         if masked:
+            going = self.slot(key, "b", True)
             b.store(self.full("b", 1) if outer.ir is None else outer.ir, going)
         b.branch(test)
         b.position_at_end(test)
         before = frame.slotted, frame.block
         frame.slotted |= names
         self.reload(names)
+        known = dict(frame.names), dict(frame.first)
         self.blocks += 1
         frame.block = self.blocks
         if masked:
@@ -548,7 +564,6 @@ class Interpreter(Memory):
         else:
             b.cbranch(self.number(condition).ir, body, after)
         b.position_at_end(body)
-        known = dict(frame.names), dict(frame.first)
         begin()
         self.block(node.body)
         b.branch(test)
@@ -708,7 +723,7 @@ class Interpreter(Memory):
         b, frame = self.builder, self.frame
         taken = self.some(mask.ir) if condition.varying else condition.ir
         then, join = b.append_basic_block("then"), b.append_basic_block("join")
-        key = (frame.path, "value", node.lineno, node.col_offset, self.turns)
+        key, names = (frame.path, "value", node.lineno, node.col_offset, self.turns), dict(frame.names)
         b.cbranch(taken, then, join)
         b.position_at_end(then)
         with self.under(mask if condition.varying else self.mask):
@@ -716,6 +731,7 @@ class Interpreter(Memory):
         if not isinstance(value, Number | Known | Several):
             unsupported("an array from a conditional expression")
         self.keep(key, value)
+        frame.names = names  # variables that were read from their slots here only
         b.branch(join)
         b.position_at_end(join)
         return self.kept(key)
@@ -836,7 +852,7 @@ def signature(value: Any) -> Any:
     if isinstance(value, Record):
         return value._replace(base=None)
     if isinstance(value, Array) and isinstance(value.unit, int):
-        return value._replace(base=None, indices=())
+        return value._replace(base=None, start=0, indices=())
     if isinstance(value, Known):
         return value if is_static(value) else kind_of(value.py)
     return value.kind if isinstance(value, Number) else unsupported("this argument of a function marked `once`")
@@ -868,7 +884,7 @@ def alone(
         if isinstance(kind, str):
             given.append(Number(kind, False, next(numbers)))
         else:
-            here = kind if isinstance(kind, Known) else b.inttoptr(next(numbers), I8.as_pointer())
+            here = kind if isinstance(kind, Known) else b.inttoptr(next(numbers), ADDRESS)
             given.append(kind if isinstance(kind, Known) else kind._replace(base=here))
     found = emitter.cast(emitter.play(step, given), result)
     zero = ir.Constant(I32, 0)

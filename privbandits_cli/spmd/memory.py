@@ -7,6 +7,7 @@ it is a branch for all.
 
 import ast
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,8 +72,8 @@ class Memory(Arithmetic):
         kind = "b" if layout.base.metadata == BOOL else KINDS.get(layout.base)
         if kind is None:
             unsupported(f"the field {name} holds {layout.base}, no words of 64 bits")
-        start = self.builder.gep(record.base, [ir.Constant(I64, offset * self.spacing)])
-        return Array(start, kind, WORD * self.spacing, axes_of(layout.shape), field=offset, checked=checked)
+        start, unit = offset * self.spacing, WORD * self.spacing
+        return Array(record.base, start, kind, unit, axes_of(layout.shape), field=offset, checked=checked)
 
     def attribute(self, value: Any, name: str, checked: bool = False) -> Any:
         """`value.name`."""
@@ -161,25 +162,49 @@ class Memory(Arithmetic):
 
     def address(self, array: Array) -> tuple[Any, list[tuple[Number, int, Any]]]:
         """The address as far as it is the same for all; the indices that vary, with entries and bytes of steps."""
-        address, varying, b = array.base, [], self.builder
+        address, varying, known = array.base, [], 0
         for i, n, words in array.indices:
-            step = ir.Constant(I64, words * array.unit) if isinstance(array.unit, int) else None
-            if step is None:
-                step = b.mul(array.unit, ir.Constant(I64, words)) if words != 1 else array.unit
-            i = self.cast(i, "i")
+            if isinstance(i, Known):
+                known += int(i.py) * words
+                continue
+            i, step = self.cast(i, "i"), self.times(array.unit, words)
             if i.varying:
                 varying.append((i, n, step))
-            elif not (isinstance(i.ir, ir.Constant) and i.ir.constant == 0):
-                address = b.gep(address, [b.mul(i.ir, step)])
-        return address, varying
+            else:
+                address = self.moved(address, self.builder.mul(i.ir, self.whole(step)))
+        offset = self.times(array.unit, known)
+        if isinstance(offset, int):
+            return self.moved(address, array.start + offset), varying
+        return self.moved(address, offset), varying  # of a table, which starts at its base
+
+    def whole(self, number: Any) -> Any:
+        """An int as a number in LLVM's language."""
+        return ir.Constant(I64, number) if isinstance(number, int) else number
+
+    def times(self, number: Any, factor: int) -> Any:
+        """A number in LLVM's language, or an int, times an int."""
+        if isinstance(number, int) or factor == 0:
+            return 0 if factor == 0 else number * factor
+        return number if factor == 1 else self.builder.mul(number, self.whole(factor))
+
+    def moved(self, address: Any, by: Any) -> Any:
+        """The address so many bytes further."""
+        return (
+            address if isinstance(by, int) and by == 0 else self.builder.gep(address, [self.whole(by)], source_etype=I8)
+        )
 
     def tag(self, instruction: Any, table: bool) -> None:
         """Say that an instruction touches tables and no records, or the reverse, so that LLVM need not check it."""
-        module = self.builder.module
-        domain = module.add_metadata(["privbandits memory"])
-        records, tables = (module.add_metadata([f"privbandits {name}", domain]) for name in ("records", "tables"))
-        instruction.set_metadata("alias.scope", module.add_metadata([tables if table else records]))
-        instruction.set_metadata("noalias", module.add_metadata([records if table else tables]))
+        records, tables = self.scopes
+        instruction.set_metadata("alias.scope", tables if table else records)
+        instruction.set_metadata("noalias", records if table else tables)
+
+    @cached_property
+    def scopes(self) -> list[Any]:
+        """What LLVM is told that memory belongs to: records, or tables."""
+        add = self.builder.module.add_metadata
+        domain = add(["privbandits memory"])
+        return [add([add([f"privbandits {name}", domain])]) for name in ("records", "tables")]
 
     # ------------------------------------------------------------------------------------------ loads and stores
 
@@ -190,8 +215,7 @@ class Memory(Arithmetic):
     def raw(self, array: Array, address: Any) -> Any:
         """What is at an address: a vector, or the number that all trials share."""
         kind = LLVM[array.kind] if self.alike(array) else self.vector(array.kind)
-        found = self.builder.load(self.builder.bitcast(address, kind.as_pointer()))
-        found.align = WORD
+        found = self.builder.load(address, align=WORD, typ=kind)
         self.tag(found, array.table)
         return found
 
@@ -209,7 +233,7 @@ class Memory(Arithmetic):
             i, n, step = varying[0]
             found = self.spread(Number(array.kind, not alike, self.raw(array, address)))
             for k in range(1, n):
-                place = self.builder.gep(address, [self.builder.mul(ir.Constant(I64, k), step)])
+                place = self.moved(address, self.times(step, k))
                 other = Number(array.kind, not alike, self.raw(array, place))
                 found = self.select(self.compare(ast.Eq, i, Known(k)), other, found)
             return found
@@ -220,7 +244,7 @@ class Memory(Arithmetic):
         b = self.builder
         total = self.spread(Number("i", False, b.ptrtoint(address, I64))).ir
         for i, _, step in varying:
-            total = b.add(total, b.mul(i.ir, self.spread(Number("i", False, step)).ir))
+            total = b.add(total, b.mul(i.ir, self.spread(Number("i", False, self.whole(step))).ir))
         if apart:
             total = b.add(total, ir.Constant(self.vector("i"), [WORD * k for k in range(self.width)]))
         return b.inttoptr(total, ir.VectorType(I8.as_pointer(), self.width))
@@ -256,7 +280,7 @@ class Memory(Arithmetic):
         if array.kind == "b":
             self.store(array._replace(kind="i"), self.cast(value, "b"))
             return
-        b, value = self.builder, self.cast(value, array.kind)
+        value = self.cast(value, array.kind)
         address, varying = self.address(array)
         some = self.mask.ir is not None or self.spacing > self.width
         if self.alike(array) and (value.varying or varying or some):
@@ -270,7 +294,7 @@ class Memory(Arithmetic):
             i, n, step = varying[0]
             for k in range(n):
                 here = self.both(self.mask.ir, self.compare(ast.Eq, i, Known(k)))
-                self.put(array, b.gep(address, [b.mul(ir.Constant(I64, k), step)]), value, here)
+                self.put(array, self.moved(address, self.times(step, k)), value, here)
         else:
             self.scatter(value, self.addresses(address, varying, apart=True))
 
@@ -280,9 +304,7 @@ class Memory(Arithmetic):
         if mask is not None:  # without `freeze` LLVM would make a masked store, for which the next load has to wait
             old = self.spread(Number(array.kind, not self.alike(array), self.raw(array, address))).ir
             vector = self.frozen(b.select(mask, vector, old))
-        stored = b.store(vector, b.bitcast(address, vector.type.as_pointer()))
-        stored.align = WORD
-        self.tag(stored, array.table)
+        self.tag(b.store(vector, address, align=WORD), array.table)
 
     def frozen(self, vector: Any) -> Any:
         """The same vector, which LLVM may not look through."""
@@ -306,11 +328,11 @@ class Memory(Arithmetic):
             data = ir.Constant(ir.ArrayType(LLVM[kind], len(table)), table.tolist())
             self.constants[id(table)] = cgutils.global_constant(self.builder.module, "spmd.table", data)
         b = self.builder
-        start = b.bitcast(self.constants[id(table)], I8.as_pointer())
+        start = self.constants[id(table)]
         if not index.varying:
-            place = b.gep(start, [b.mul(index.ir, ir.Constant(I64, WORD))])
-            return Number(kind, False, b.load(b.bitcast(place, LLVM[kind].as_pointer())))
-        return self.gather(self.addresses(start, [(index, len(table), ir.Constant(I64, WORD))], apart=False), kind)
+            place = b.gep(start, [index.ir], source_etype=I64)
+            return Number(kind, False, b.load(place, typ=LLVM[kind]))
+        return self.gather(self.addresses(start, [(index, len(table), WORD)], apart=False), kind)
 
     # ------------------------------------------------------------------------------------------ slots
 

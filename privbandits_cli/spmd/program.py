@@ -12,9 +12,9 @@ from numba.extending import intrinsic
 from privbandits_cli.spmd.interpreter import Interpreter
 from privbandits_cli.spmd.memory import Learned
 from privbandits_cli.spmd.source import Step, Unsupported
-from privbandits_cli.spmd.values import I1, I8, I64
+from privbandits_cli.spmd.values import ADDRESS, F64, I1, I64
 
-ADDRESS, WHOLE, CONDITION = I8.as_pointer(), I64, I1  # what a program is given when it runs
+WHOLE, CONDITION = I64, I1  # besides ADDRESS, what a program is given when it runs
 
 
 class Program(NamedTuple):
@@ -22,12 +22,14 @@ class Program(NamedTuple):
 
     inputs: the kinds of what the rounds are given when they run: ADDRESS (of an array), WHOLE, CONDITION. arguments:
     makes the values of the step of these inputs, the round, the number of trials, and the first trial of the group.
+    trials: their number, if it is always the same, which makes the code shorter; else 0.
     """
 
     step: Step
     width: int
     inputs: tuple[Any, ...]
     arguments: Callable[..., Sequence[Any]]
+    trials: int = 0
 
 
 class Reading:
@@ -70,28 +72,48 @@ class Reading:
         emitter.play(self.program.step, self.program.arguments(emitter, *inputs))
 
 
-def rounds_of(reading: Reading, digest: str) -> Any:
-    """`play(t, end, trials, inputs)` for numba: the rounds t to `end` of all trials; returns whether all is well."""
+def rounds_of(reading: Reading, digest: str, place: int) -> Any:
+    """`play(words, marks, found, inputs)` for numba: plays rounds of all trials, and returns whether all is well.
+
+    words: the records, `[group, word, trial]`. `found[trial, i]` becomes the number at word `place` of a trial's record
+    after `marks[i]` rounds. inputs: the other inputs of the program.
+    """
     program, width = reading.program, ir.Constant(I64, reading.program.width)
 
     @intrinsic
-    def play(typing: Any, t: Any, end: Any, trials: Any, inputs: Any) -> Any:
+    def play(typing: Any, words: Any, marks: Any, found: Any, inputs: Any) -> Any:
         def build(context: Any, b: Any, signature: Any, values: Any) -> Any:
-            (first, last, trials, given), found = values, []
-            for k, (kind, wanted) in enumerate(zip(inputs.types, program.inputs, strict=True)):
-                one = b.extract_value(given, k)
-                if wanted is ADDRESS:
-                    one = b.bitcast(context.make_array(kind)(context, b, one).data, ADDRESS)
-                found.append(context.cast(b, one, kind, types.int64) if wanted is WHOLE else one)
+            def array(kind: Any, value: Any) -> Any:
+                return context.make_array(kind)(context, b, value)
+
+            def address(kind: Any, value: Any) -> Any:
+                data = array(kind, value).data
+                return b.load(cgutils.alloca_once_value(b, data), typ=ADDRESS)  # without the type of its target
+
+            records, ends, out = map(array, signature.args[:3], values[:3])
+            given = [address(words, values[0])]
+            for k, (kind, wanted) in enumerate(zip(inputs.types, program.inputs[1:], strict=True)):
+                one = b.extract_value(values[3], k)
+                one = context.cast(b, one, kind, types.int64) if wanted is WHOLE else one
+                given.append(address(kind, one) if wanted is ADDRESS else one)
             emitter = reading.emitter(context, b)
-            with (
-                cgutils.for_range(b, b.sub(last, first)) as outer,
-                cgutils.for_range(b, b.udiv(trials, width)) as inner,
-            ):
-                reading.emit(emitter, [*found, b.add(outer.index, first), trials, b.mul(inner.index, width)])
+            trials = ir.Constant(I64, program.trials) if program.trials else b.extract_value(out.shape, 0)
+            played = cgutils.alloca_once_value(b, ir.Constant(I64, 0))
+            with cgutils.for_range(b, b.extract_value(ends.shape, 0)) as mark:
+                first, last = b.load(played), b.load(b.gep(ends.data, [mark.index]))
+                b.store(last, played)
+                with (
+                    cgutils.for_range(b, b.sub(last, first)) as outer,
+                    cgutils.for_range(b, b.udiv(trials, width)) as group,
+                ):
+                    reading.emit(emitter, [*given, b.add(outer.index, first), trials, b.mul(group.index, width)])
+                with cgutils.for_range(b, trials) as trial:
+                    lane = b.udiv(trial.index, width), ir.Constant(I64, place), b.urem(trial.index, width)
+                    number = b.load(cgutils.get_item_pointer(context, b, words, records, lane), typ=F64)
+                    b.store(number, cgutils.get_item_pointer(context, b, found, out, [trial.index, mark.index]))
             return b.not_(emitter.some(b.load(emitter.faulty)))
 
-        return types.boolean(types.int64, types.int64, types.int64, inputs), build
+        return types.boolean(words, marks, found, inputs), build
 
     vars(play)["digest"] = digest
     return play

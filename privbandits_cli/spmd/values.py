@@ -9,6 +9,7 @@ from llvmlite import ir
 
 from privbandits_cli.spmd.source import unsupported
 
+ADDRESS = ir.PointerType()
 F64, I64, I32, I8, I1 = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.IntType(1)
 LLVM = {"f": F64, "i": I64, "u": I64, "b": I1}  # kinds: float, int, unsigned int, bool
 KINDS: Mapping[Any, str] = {
@@ -61,6 +62,7 @@ class Array(NamedTuple):
     """
 
     base: Any
+    start: int  # bytes from there
     kind: str
     unit: Any  # an int, or a number in LLVM's language
     axes: tuple[tuple[Any, int], ...]  # (entries, an int or a `Number`; words from one to the next)

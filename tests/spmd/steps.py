@@ -2,18 +2,11 @@
 
 import numpy as np
 
-from privbandits_cli.games.lockstep import collect, in_words, spread
-from privbandits_cli.numerics.jit import bind, unbound
-from privbandits_cli.spmd.program import ADDRESS, Program, Reading, rounds_of
+from privbandits_cli.games.lockstep import collect, in_words, play_block, spread
+from privbandits_cli.numerics.jit import bind
+from privbandits_cli.spmd.program import Program, Reading, rounds_of
 from privbandits_cli.spmd.source import Step, digest_of
-from privbandits_cli.spmd.values import Record
-
-play_rounds = unbound
-
-
-def play(words):
-    """A single round."""
-    return play_rounds(np.int64(0), np.int64(1), np.int64(words.shape[2]), (words,))
+from privbandits_cli.spmd.values import ADDRESS, Record
 
 
 def together(function, states, differ=True):
@@ -33,7 +26,8 @@ def together(function, states, differ=True):
         raise reading.reason
     digest = digest_of(step, __name__, str(layout), width, differ)
     words = spread(states, layout, width)
-    well = bind(play, play_rounds=rounds_of(reading, digest))(words)
+    play = bind(play_block, play_rounds=rounds_of(reading, digest, 0))
+    well = play(words, np.array([1]), np.empty((width, 1)), ())
     if well:
         collect(words, states, layout)
     return well
