@@ -81,6 +81,12 @@ class Mask(NamedTuple):
     region: int
 
 
+@functools.cache
+def equal(kind: str, width: int, number: Any, text: str) -> Any:
+    """A vector of equal numbers; text: tells 0.0 from -0.0."""
+    return ir.Constant(ir.VectorType(LLVM[kind], width), [number] * width)
+
+
 class Arithmetic:
     """Emits operations on numbers of `width` trials. dry: to learn the kinds of variables, into a module for nobody."""
 
@@ -137,7 +143,7 @@ class Arithmetic:
 
     def full(self, kind: str, number: Any) -> Any:
         """A vector of equal numbers."""
-        return ir.Constant(self.vector(kind), [number] * self.width)
+        return equal(kind, self.width, number, repr(number))
 
     def undefined(self, kind: str, varying: bool) -> Number:
         """Any number of a kind."""

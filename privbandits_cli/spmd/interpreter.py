@@ -590,23 +590,13 @@ class Interpreter(Memory):
 
     def weight(self, node: ast.AST) -> int:
         """The operations in a text, those of called functions included."""
-        total = 0
-        for part in ast.walk(node):
-            total += operations(part)
-            if isinstance(part, ast.Call):
-                total += weight_of(self.callee(part.func))
-        return total
+        total, called = parts(node)
+        return total + sum(weight_of(callee(part, self.known)) for part in called)
 
-    def callee(self, node: ast.expr) -> Any:
-        """The function of a call, if it is known by its name; else None."""
+    def known(self, name: str) -> Any:
+        """The object that a name stands for; None if it is not known."""
         try:
-            if isinstance(node, ast.Name):
-                found = self.name(node.id)
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                found = self.name(node.value.id)
-                found = Known(getattr(found.py, node.attr, None)) if isinstance(found, Known) else None
-            else:
-                return None
+            found = self.name(name)
         except Unsupported:
             return None
         return found.py if isinstance(found, Known) else None
@@ -829,19 +819,23 @@ def weight_of(function: Any, above: tuple[Any, ...] = ()) -> int:
         return 1000
     if step is None or len(above) > DEEPEST:
         return 0
-    total, names = 0, {**step.function.__globals__, **step.names}
-    for part in ast.walk(tree_of(step.function)):
-        total += operations(part)
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
-            total += weight_of(names.get(part.func.id), (*above, function))
-        elif (
-            isinstance(part, ast.Call)
-            and isinstance(part.func, ast.Attribute)
-            and isinstance(part.func.value, ast.Name)
-        ):
-            owner = names.get(part.func.value.id)
-            total += weight_of(getattr(owner, part.func.attr, None), (*above, function))
-    return total
+    names = {**step.function.__globals__, **step.names}
+    total, called = parts(tree_of(step.function))
+    return total + sum(weight_of(callee(part, names.get), (*above, function)) for part in called)
+
+
+@cache
+def parts(node: ast.AST) -> tuple[int, tuple[ast.expr, ...]]:
+    """The operations in a text, and the functions that it calls."""
+    walked = tuple(ast.walk(node))
+    return sum(map(operations, walked)), tuple(part.func for part in walked if isinstance(part, ast.Call))
+
+
+def callee(node: ast.expr, known: Callable[[str], Any]) -> Any:
+    """The function of a call, if it is known by its name; else None."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return getattr(known(node.value.id), node.attr, None)
+    return known(node.id) if isinstance(node, ast.Name) else None
 
 
 # ------------------------------------------------------------------------------------- functions of one trial
