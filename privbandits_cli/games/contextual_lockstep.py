@@ -7,7 +7,7 @@ from privbandits_cli.games.drawing import WIDTH
 from privbandits_cli.games.guards import WrongArm, guarded
 from privbandits_cli.games.lockstep import Loop, in_words, place
 from privbandits_cli.games.rewards import reward
-from privbandits_cli.numerics.jit import kept, unbound
+from privbandits_cli.numerics.jit import Quick, kept, unbound
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import Step
 
@@ -36,4 +36,5 @@ def loop(modules: tuple[str, ...], layout: Any, d: int, k: int) -> Loop:
     """The loop of a composition with records of this layout, for k arms in d dimensions."""
     step, words = Step(play_round, {**lockstep.steps(modules), "GUARDED": guarded(modules)}), in_words(layout)
     program = lambda code: code.contextual(step, WIDTH, words, d, k)  # noqa: E731
-    return lockstep.bound(step, words, program, place(words, "player", "regret"), (d, k))
+    found = lockstep.bound(step, words, program, place(words, "player", "regret"), (d, k))
+    return found._replace(play=found.play and Quick(found.play))  # a round is long, and no faster at a higher level

@@ -8,6 +8,7 @@ keeps its code on disk under the digest of all that is in it (`numerics.digests`
 import functools
 import inspect
 import os
+import threading
 import types
 import uuid
 import warnings
@@ -28,6 +29,7 @@ Record = Any  # one element of a structured array, or numba's view of it
 Records = NDArray[Any]
 
 PROCESS = uuid.uuid4().hex
+ONE_AT_A_TIME = threading.Lock()  # `quickly` changes a setting of the process
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -197,6 +199,21 @@ def quickly() -> Iterator[None]:
         yield
     finally:
         settings["OPT"] = before
+
+
+class Quick:
+    """A kernel that is compiled `quickly`, when it is first called. It is called with one signature only."""
+
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        self.kernel, self.compiled = kernel, False
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.compiled:
+            return self.kernel(*arguments)
+        with ONE_AT_A_TIME, quickly():
+            found = self.kernel(*arguments)
+        self.compiled = True
+        return found
 
 
 class Part:
