@@ -36,12 +36,13 @@ def play_round(state: Any, player: Any, rng: Any, gains: Any, worth: Any, memory
     arm = choose(state, rng)
     if GUARDED and (arm < 0 or arm >= ARMS):
         raise WrongArm(arm)
-    gain = gains[arm]
-    switched = (player.last >= 0) & (player.last != arm)
-    held = 0 if switched else player.held + 1
-    paid = 0.0 if held < memory else gain
-    player.held, player.last = held, arm
-    seen = paid if observed else gain
+    paid = seen = gains[arm]
+    if memory > 0:  # the adversary reacts to switches; the first round has none
+        switched = (player.last >= 0) & (player.last != arm)
+        held = 0 if switched else player.held + 1
+        paid = 0.0 if held < memory else paid
+        player.held, player.last = held, arm
+        seen = paid if observed else seen
     player.gain += worth[arm] if KNOWN else paid
     update(state, arm, seen, rng)
 

@@ -45,7 +45,7 @@ from privbandits_cli.spmd.values import (
     kind_of,
 )
 
-CHEAP = 12  # operations under a mask that take no longer than a jump
+CHEAP = 6  # operations under a mask that take no longer than a jump
 UNROLLED = 500  # operations of a loop that is written out
 DEEPEST = 40  # calls within calls
 ROUNDED = {np.sqrt: "sqrt", math.sqrt: "sqrt", np.floor: "floor", np.ceil: "ceil", abs: "fabs", np.abs: "fabs"}
@@ -279,8 +279,11 @@ class Interpreter(Memory):
 
     def spill(self, names: frozenset[str]) -> None:
         """Store the variables that a branch may assign."""
-        for name in sorted(names & self.frame.names.keys()):
-            self.save(name)
+        for name in sorted(names):
+            if name in self.frame.names:
+                self.save(name)
+            else:
+                self.clear((self.frame.path, name))
 
     def reload(self, names: frozenset[str]) -> None:
         """Read the variables that a branch may have assigned."""

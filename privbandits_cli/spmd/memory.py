@@ -365,6 +365,16 @@ class Memory(Arithmetic):
         value = self.spread(value) if found[1] else value
         self.builder.store(value.ir, self.slot(key, *found))
 
+    def clear(self, key: Any) -> None:
+        """Store 0 in the slot of a variable, so that LLVM need not keep its last value."""
+        known = self.learned.slots.get(key)
+        if isinstance(known, tuple):
+            kind, varying = known
+            room = self.slot(key, kind, varying)
+            self.builder.store(ir.Constant(room.type.pointee, None), room)
+        for k in range(known if isinstance(known, int) else 0):
+            self.clear((*key, k))
+
     def kept(self, key: Any) -> Any:
         """The number in a slot; None if nothing was ever stored there."""
         known = self.learned.slots.get(key)
