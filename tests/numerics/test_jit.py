@@ -9,9 +9,10 @@ import sys
 import numba
 import numpy as np
 import pytest
+from numba import config
 
 from privbandits_cli.numerics import jit
-from privbandits_cli.numerics.jit import bind, borrow, borrower, compile_once, compile_step, record, unbound
+from privbandits_cli.numerics.jit import Quick, bind, borrow, borrower, compile_once, compile_step, record, unbound
 from tests.conftest import ROOT, some
 
 PROGRAM = """
@@ -37,8 +38,8 @@ print(json.dumps([regrets, sorted(filter(None, Seen.modules))]))
 FIGURE_1 = ["deterministic", "stochastic", "fully_oblivious", "oblivious", "switching_costs"]
 # The adversaries and algorithms of a program, and how many kernels it needs, of which so many play blocks
 PROGRAMS = {
-    "exp3": (["deterministic"], ["exp3"], 3, 1),
-    "figure 1": (FIGURE_1, ["exp3", "dp_exp3_lap", "exp3_tau"], 9, 3),
+    "exp3": (["deterministic"], ["exp3"], 3, 2),
+    "figure 1": (FIGURE_1, ["exp3", "dp_exp3_lap", "exp3_tau"], 9, 7),
 }
 
 
@@ -184,3 +185,11 @@ def test_no_other_process_has_functions_of_these_names(monkeypatch, tmp_path):
     (compiled,) = loop.overloads.values()
     own = [one.name for one in compiled.library.get_defined_functions() if re.search("noisy_half|halves", one.name)]
     assert len(own) > 1 and all(jit.PROCESS in name for name in own)
+
+
+def test_a_quick_kernel_is_compiled_at_the_first_level():
+    """After that, the level is as before."""
+    quick = Quick(lambda: int(vars(config)["OPT"]))
+    before = quick.kernel()
+    assert before > 1
+    assert (quick(), quick()) == (1, before)
