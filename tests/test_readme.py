@@ -19,10 +19,10 @@ from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.accounting.wishart import epsilon_by_halves
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.rates import least_regret
+from privbandits_cli.audit.auditor import AUDITS
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.figures import distributions, table
-from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.heavy_tails import preset
 from privbandits_cli.games.linear import Simplex
@@ -109,8 +109,7 @@ def test_the_tuned_algorithm_of_the_pages_plays(own):
 
 def test_every_view_of_a_bandit_is_on_the_page():
     page = PAGES[OWN_FILES]
-    known = [name for name, found in vars(views).items() if getattr(found, "game", None) == "bandit"]
-    assert {f"`views.{name}(" in page for name in known} == {True}
+    assert {f"`views.{view.__name__}(" in page for game, view in AUDITS if game == "bandit"} == {True}
 
 
 def test_the_algorithm_of_the_pages_is_what_new_writes(own):

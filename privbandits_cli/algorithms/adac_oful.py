@@ -143,7 +143,7 @@ class Tuned(Parameters):
         return "Gaussian noise on the rewards' sum of each phase"
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.PhaseSums(noise=views.Normal(self.sigma(setting)))
+        return views.Noisy("u", public=True)
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

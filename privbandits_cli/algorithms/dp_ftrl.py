@@ -44,6 +44,7 @@ class Aggregating(linear.Algorithm):
 
     private = True
     later = frozenset({"counter", "buffers"})
+    observed = views.Noisy("wrapped.losses")
 
     delta: Chance | None = Field(None, description="δ of Gaussian noise; default T^-2")
     spare: counters.Spare = Field(
@@ -174,14 +175,6 @@ class Summing(Aggregating):
 
     def mechanism(self) -> str:
         return f"{self.law().title()} noise {'on' if self.counter == 'tree' else 'of'} {self.named()}"
-
-    def view(self, setting: Setting) -> views.View | None:
-        """The view of the paper's tree has nodes. Other counters have noise that is linear in all random numbers."""
-        gaussian = self.law() == "gaussian"
-        if self.counter != "tree" or self.spare == "none":
-            return views.Correlated("wrapped.losses", gaussian=gaussian)
-        levels, shared = last_prefix(setting.horizon).bit_length(), self.spare == "once"
-        return views.Prefix("wrapped.losses", levels=levels, shared=shared, gaussian=gaussian)
 
 
 class Parameters(Aggregating):

@@ -348,11 +348,7 @@ class Tuned(Parameters):
         return f"a tree, {'Wishart' if self.wishart else 'symmetric Gaussian'} noise on every node"
 
     def view(self, setting: Setting) -> views.View | None:
-        square, counter = setting.known().row_norm() ** 2, self.sums(setting)
-        if isinstance(counter, Counter):
-            return views.CountedGram(noise=views.Normal(self.sigma(setting)), counter=counter, shift="shift")
-        noise = views.Wishart(square, self.rows(setting)) if self.wishart else views.Normal(self.sigma(setting))
-        return views.Gram(noise=noise, shift="shift", nodes="counter.noise")
+        return views.Noisy(noisy)
 
     def remarks(self, setting: Setting) -> list[str]:
         promised = self.guarantee(setting)
@@ -391,6 +387,18 @@ def refresh(state: Record) -> None:
         state.u[i] = state.gram[i, d] + noise[place + i + 1]
         place += i + 2
     settle(state)
+
+
+def noisy(state: Record) -> Floats:
+    """[V | u~] of the last release, without the shift, `[d, d + 1]`; of V, the lower triangle."""
+    out: Floats = state.gram.copy()
+    place = 0
+    for i in range(len(out)):
+        for j in range(i + 1):
+            out[i, j] += state.noise[place + j] * (state.on_diagonal if i == j else 1.0)
+        out[i, len(out)] += state.noise[place + i + 1]
+        place += i + 2
+    return out
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:

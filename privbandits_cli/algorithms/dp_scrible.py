@@ -31,7 +31,7 @@ class Parameters(linear.Algorithm):
     feedback: ClassVar[Feedback] = "bandit"
     display = "DP-SCRiBLe"
     private = True
-    observed = views.NoisyLoss()
+    observed = views.Release()
     calibrations: ClassVar = {"certified": {}, "paper": {"calibration": "printed"}}
     formerly: ClassVar = {"calibration": {"corrected": "honest"}}
 

@@ -127,7 +127,7 @@ class Tuned(Parameters):
         return f"Gaussian noise of σ = {self.sigma():.4g} on every report"
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.GramReport(noise=views.Normal(self.sigma()), shift=shift)
+        return views.Noisy("reports")
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

@@ -31,7 +31,7 @@ class Parameters(linear.Algorithm):
     private = True
     local = True
     made_private_by = "Laplace noise on each loss vector"
-    observed = views.Prefix("wrapped.losses")
+    observed = views.Noisy("wrapped.losses")
 
     epsilon: float = Field(ge=1e-9, description="ε; the noise has scale |l - l'|_1 / ε")
     rate: Literal["own", "non_private"] = Field(

@@ -1,87 +1,132 @@
 """Audit of the arm played, for learners that also hide a round's own arms.
 
-In each round a coin decides which of two arms is best by far. That arm has a random direction; all other arms are 0.
-The arm played must not reveal the coin, in any window of rounds, and the answers of different rounds must be
-independent. The audit of the base, in the same learner, covers what later arms reveal about a round.
+A game is played on a tape. In some rounds the learner chooses again from the same state, among other sets of arms, in
+each of which another arm is the best by far. The arm also depends on the uniform numbers that `choose` draws last. They
+are tried by bisection, one after the other, which gives the probability of each arm exactly. The largest ratio of these
+probabilities is what the arm of a round reveals of its own arms. The audit of the base, in the same learner, covers
+what later arms reveal about a round.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privbandits_cli.accounting.rounding import pair
-from privbandits_cli.audit import evidence
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, SETS, Trio, longest
+from privbandits_cli.accounting.rounding import at_least, at_most, pair
+from privbandits_cli.audit.context_loops import Deal, Now, earn, turn
+from privbandits_cli.audit.contexts import Games
+from privbandits_cli.audit.tape import KNOWN, PLACE, UNIFORM, Tape, new_tape, rewind
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import TESTS, Audit, contest
-from privbandits_cli.games.contextual import Floats
+from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.verdict import EXACT, Audit
 from privbandits_cli.games.views import Answer
-from privbandits_cli.numerics.types import Ints
+from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.types import Floats, Ints
 
-LEAST = 100.0  # variance of a count, for the normal limit
+EACH, RANDOM = 16, 8  # first rounds, all of which are tried, and random ones; those at powers of two are, too
+GRID = 16  # numbers for each arm, tried before bisection
+HALVINGS = 44
+LATER = 0.125, 0.5, 0.875  # values of the next number, by which the numbers before it are told apart
+DEEP = 3  # uniform numbers that decide an answer, at most
 
-
-def best_arms(target: Target[Answer]) -> Floats:
-    """Pairs of sets of arms, `[2 sets, d, k]`: in the first only arm 0 is not 0, in the second only arm 1."""
-    known = target.setting.known()
-    directions = target.stream("directions").standard_normal((SETS, known.dimension))
-    directions *= known.norm / np.linalg.norm(directions, axis=1, keepdims=True)
-    arms = np.zeros((SETS, 2, known.dimension, target.setting.n_arms))
-    arms[:, 0, :, 0] = arms[:, 1, :, 1] = directions
-    return arms.reshape(2 * SETS, known.dimension, -1)
+Run = Callable[[Floats], tuple[Ints, Ints]]
 
 
-def windows_refuted(target: Target[Answer], hits: NDArray[np.bool_], coins: Floats, rounds: Ints) -> str:
-    """The window of rounds in which the arms refute the claim; "" if there is none. hits: whether arm 1 is played."""
-    groups = evidence.windows(np.minimum(rounds, LONGEST - 1))
-    for name, own in groups.items():
-        for arm in (0, 1):
-            x, y = (((hits if arm else ~hits) & own)[own & (coins == c)] for c in (arm, 1 - arm))
-            pairs, level = min(len(x), len(y)), target.alpha / (8 * len(groups))
-            if TESTS[target.test](x[:pairs], y[:pairs], target.view.epsilon, 0.0, level) is not None:
-                return name
-    return ""
+def advance(states: Records, deal: Deal, tape: Tape, row: Floats, begin: int, end: int, out: Floats) -> None:
+    """Play the game `states[0]` in these rounds; row: its last record."""
+    for t in range(begin, end):
+        arms = deal.bank[0, deal.shown[0, t]]
+        rewind(tape, 0)
+        arm = turn(states, 0, Now(t, row, arms, tape, out, 0.0), out)
+        earn(arms, arm, deal.truth[0], deal.numbers[0, t], t, row)
 
 
-def dependence(followed: NDArray[np.bool_], rounds: Ints) -> tuple[float, int]:
-    """(p-value, lag) of the largest correlation of answers; followed: whether the best arm is played, `[rounds]`."""
-    from scipy import stats
+def answer(states: Records, now: Now, first: int, given: Floats, arms: Ints, counts: Ints, out: Floats) -> None:
+    """The arms of the round that begins in `states[1]`, and how many uniform numbers they took, both `[tries]`.
 
-    centred = followed.astype(float)
-    for own in evidence.windows(np.minimum(rounds, LONGEST - 1)).values():
-        centred[own] -= centred[own].mean()
-    n, power = len(centred), float((centred**2).sum())
-    if power < LEAST:
-        return 1.0, 0
-    products = np.fft.irfft(np.abs(np.fft.rfft(centred, 2 * n)) ** 2)[1 : n // 2]
-    size = np.abs(products) / (power / n * np.sqrt(n - np.arange(1, n // 2)))
-    lag = int(np.argmax(size))
-    return min(1.0, len(size) * 2 * float(stats.norm.sf(size[lag]))), lag + 1
+    given: the uniform numbers from the place `first` of the tape on, `[tries, numbers]`.
+    """
+    for i in range(len(given)):
+        for j in range(given.shape[1]):
+            now.tape.numbers[first + j], now.tape.kinds[first + j] = given[i, j], UNIFORM
+        copy(states, 1, 2)
+        rewind(now.tape, first + given.shape[1])
+        arms[i] = turn(states, 2, now, out)
+        counts[i] = now.tape.at[PLACE] - first
 
 
-def audit_answers(target: Target[Answer], trio: Trio) -> Audit:
-    """Whether the arm played reveals more about its own round's arms than ε allows; trio: the games of its base."""
-    epsilon, rounds = target.view.epsilon, longest(target, max(64, target.budget // 4))
-    words, early, bank = f"{pair(epsilon, 0.0)} of the arm of a round", min(EARLY, rounds), best_arms(target)
-    games, so_far = trio.series(words, "base", ("answers", rounds, 1, bank), ("early answers", early, 4 * EARLY, bank))
-    if so_far.verdict != "CONSISTENT":
-        return so_far
-    long, short = games
-    arms, coins = (
-        np.concatenate([a.ravel(), b.ravel()]) for a, b in ((short.arms, long.arms), (short.shown, long.shown))
-    )
-    coins, t = (coins % 2).astype(float), np.concatenate([np.tile(np.arange(early), 4 * EARLY), np.arange(rounds)]) + 1
-    found = contest(target, 1.0 * (arms == 1) - 1.0 * (arms == 0), coins, epsilon)
-    p, lag = dependence(long.arms[0] == long.shown[0] % 2, t[-rounds:])
-    wrong = windows_refuted(target, arms == 1, coins, t)
-    if found.stopped is not None:
-        wrong, cost = f"refuted after {found.stopped} pairs", 2 * found.stopped
-    elif wrong:
-        wrong, cost = f"refuted in {wrong}", len(arms)
-    elif p < target.alpha / 4:
-        wrong, cost = f"the answers of rounds {lag:,} apart depend on each other (p = {p:.2g})", len(arms)
-    if wrong:
-        return replace(so_far, verdict="VIOLATION", found=wrong, cost=cost, epsilon_seen=found.limit())
-    fine = f"answers are independent (p = {p:.2g}); not refuted by {target.test}, in any window of rounds"
-    return replace(so_far, found=fine, epsilon_seen=found.limit(), refutable=found.refutable())
+def law(run: Run, k: int, given: tuple[float, ...] = ()) -> Floats:
+    """The probabilities of the k arms, `[k]`, given the first uniform numbers.
+
+    run: the arms for some first numbers `[tries, numbers]`, and how many numbers they took.
+    """
+    out, (arms, counts) = np.zeros(k), run(np.array([given]))
+    if counts[0] <= len(given) or len(given) == DEEP:
+        out[arms[0]] = 1.0
+        return out
+
+    def outcomes(numbers: Floats) -> Ints:
+        tries = np.column_stack([np.tile(given, (len(numbers), 1)), numbers])
+        arms, counts = run(tries)
+        if (more := counts > tries.shape[1]).any():
+            later = [run(np.column_stack([tries, np.full(len(numbers), number)]))[0] for number in LATER]
+            return np.where(more, np.stack([0 * arms - 1, *later]), np.stack([arms] * (1 + len(LATER)))).T
+        return np.stack([arms] * (1 + len(LATER)), axis=1)
+
+    grid = np.append(np.arange(GRID * k) / (GRID * k), np.nextafter(1.0, 0.0))
+    kinds = outcomes(grid)
+    ends = np.flatnonzero((kinds[1:] != kinds[:-1]).any(axis=1))
+    low, high = grid[ends], grid[ends + 1]
+    for _ in range(HALVINGS if len(ends) else 0):
+        middle = (low + high) / 2
+        same = (outcomes(middle) == kinds[ends]).all(axis=1)
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    cuts = [0.0, *high.tolist(), 1.0]
+    for begin, end in pairwise(cuts):
+        out += (end - begin) * law(run, k, (*given, (begin + end) / 2))
+    return out
+
+
+def tried(rounds: int, rng: np.random.Generator) -> list[int]:
+    """The rounds, from 0, in which arms are chosen again."""
+    powers = [2**i for i in range(rounds.bit_length())]
+    some = rng.integers(0, rounds, RANDOM).tolist()
+    return sorted(t for t in {*range(EACH), *powers, *(n - 1 for n in powers), *some, rounds - 1} if t < rounds)
+
+
+def audit_answers(target: Target[Answer], games: Games) -> Audit:
+    """Whether the arm played reveals more about its own round's arms than ε allows; games: those of its base."""
+    epsilon, rounds, known, k = target.view.epsilon, games.longest, games.known, target.setting.n_arms
+    deal, tape = games.dealt("answers", rounds, True), new_tape(target.stream("noise of answers"))
+    states, found, row = np.repeat(target.state, 3), np.zeros(games.size), np.zeros(known.dimension + 1)
+    ahead, again = (target.loop(loop, turn=games.bench.turn) for loop in (advance, answer))
+    direction = target.stream("directions").standard_normal(known.dimension)
+    sets = np.zeros((3, known.dimension, k))
+    for i, share in enumerate((1.0, 1.0, -1.0)):
+        sets[i, :, i % 2] = share * known.norm * direction / np.linalg.norm(direction)
+    worst, at, last, chosen = 0.0, 0, 0, tried(rounds, target.stream("tried"))
+    for t in chosen:
+        ahead(states, deal, tape, row, last, t, found)
+        states[1], before, last = states[0], row.copy(), t + 1
+        ahead(states, deal, tape, row, t, t + 1, found)
+        kinds = tape.kinds[: tape.at[KNOWN]]
+        first, laws = len(kinds) - int((kinds == UNIFORM)[::-1].cumprod().sum()), []
+        for arms in sets:
+            now = Now(t, before, arms, tape, found, 0.0)
+
+            def run(given: Floats, now: Now = now, first: int = first) -> tuple[Ints, Ints]:
+                arms, counts = np.zeros((2, len(given)), np.int64)
+                again(states, now, first, given, arms, counts, found)
+                return arms, counts
+
+            laws.append(law(run, k))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cost = float(np.nanmax(np.log(np.max(laws, axis=0) / np.min(laws, axis=0))))
+        worst, at = (cost, t + 1) if cost > worst else (worst, at)
+    words, shape = f"{pair(epsilon, 0.0)} of the arm of a round", f"answers: in {len(chosen)} of {rounds:,} rounds"
+    so_far = Audit("CONSISTENT", words, "", rounds, worst, epsilon * (1 + EXACT), shape)
+    if worst > epsilon * (1 + EXACT):
+        return replace(so_far, verdict="VIOLATION", found=f"the arm of round {at:,} costs ε = {at_least(worst)}")
+    exact = f"the arm of a round costs at most ε = {at_most(min(worst, epsilon))}, exactly"
+    return replace(so_far, found=exact, assumed=f"arms are hidden in other rounds as in the {len(chosen)} tried")

@@ -5,12 +5,13 @@ follow from the gains and arms so far, and the round's uniform number must draw 
 the one of the proof.
 
 In a second game one gain is different, and the same arms are played. The logarithm of the ratio of the probabilities of
-these arms, all together, is a lower limit on ε, exactly. The proved ε is larger: it is that of the worst arms.
+these arms, all together, is a lower limit on ε, exactly. The proved ε is larger: it is that of the worst arms. A claim
+must not be below what the attack on the model costs (`accounting.exponential_weights`), either.
 """
 
 import numpy as np
 
-from privbandits_cli.accounting.exponential_weights import ExponentialWeights
+from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.target import Target, choose, inside, probabilities, update
@@ -21,9 +22,10 @@ from privbandits_cli.games.views import Arms
 from privbandits_cli.numerics.jit import Records
 
 ROUNDING = 1e-9  # of a probability
+ROUGH = 0.01  # share of the attack's ε that its mean weights may get wrong
 OTHERS = 8  # further uniform numbers that draw an arm, in every round
 STRATA = 2**14  # uniform numbers in a round whose arms are not drawn in their order
-SOME = 64  # such rounds in which all of these are tried
+SOME = 64  # such rounds in which all of these are tried: the first ones, and as many random ones
 
 AGREED, LAW, DRAWN, BLOCK = range(4)  # what ends a game
 FOUND = {
@@ -55,16 +57,34 @@ def ordered(states: Records, p: Floats, some: Floats) -> bool:
     return True
 
 
-def drawn(states: Records, p: Floats, some: Floats, counts: Floats) -> bool:
-    """Whether the uniform number draws the arms with these probabilities, up to 8 K/STRATA.
+def drawn(states: Records, p: Floats, some: Floats, lengths: Floats) -> bool:
+    """Whether the uniform number draws the arms with these probabilities, in any order.
 
-    some: random numbers; counts: scratch space.
+    Where two numbers that are about 1/STRATA apart draw different arms, the number between them is found at which the
+    arm changes. some: random numbers; lengths: scratch space. Arms that are rarer than that may be overlooked.
     """
-    counts[:] = 0.0
-    for j in range(STRATA):
+    lengths[:] = 0.0
+    last, start, before, missed = -1, 0.0, 0.0, 1e-6
+    for j in range(STRATA + 1):
+        u = min((j + some[j % len(some)]) / STRATA, 1.0 - 2.0**-53)
         copy(states, 0, 2)
-        counts[choose(states[2], Draws((j + some[j % len(some)]) / STRATA, 0.0))] += 1.0
-    return bool(np.abs(counts / STRATA - p).max() <= 8.0 * len(p) / STRATA)
+        arm = choose(states[2], Draws(u, 0.0))
+        if j > 0 and arm != last:
+            low, high = before, u
+            for _ in range(40):
+                middle = (low + high) / 2.0
+                copy(states, 0, 2)
+                if choose(states[2], Draws(middle, 0.0)) == last:
+                    low = middle
+                else:
+                    high = middle
+            lengths[last] += high - start
+            start = high
+        last, before = arm, u
+    lengths[last] += 1.0 - start
+    for rare in p:
+        missed += rare if rare < 2.0 / STRATA else 0.0
+    return bool(np.abs(lengths - p).max() <= missed)
 
 
 def observe_play(
@@ -84,7 +104,7 @@ def observe_play(
         probabilities(states[0], out)
         if not np.abs(out - p).max() <= ROUNDING:
             return LAW, t
-        if not ordered(states, p, uniform[t]) and (loose < SOME or t & (t - 1) == 0):
+        if not ordered(states, p, uniform[t]) and (loose < SOME or uniform[t, -1] * len(gains) < SOME):
             loose += 1
             if not drawn(states, p, uniform[t], others):
                 return DRAWN, t
@@ -104,6 +124,11 @@ def observe_play(
         seen[0] += np.log(out[first] / others[first])
         sums[first] += gamma / n_arms * total / (rest + 1) / p[first]
     return AGREED, len(gains)
+
+
+def _attacked(model: ExponentialWeights, delta: float, base: float) -> float:
+    """A lower bound on ε, numeric: the cost of the model's own canary."""
+    return attack(model, delta, base) if delta > 0 else pure_attack(model, base)
 
 
 def audit_arms(target: Target[Arms]) -> Audit:
@@ -128,6 +153,10 @@ def audit_arms(target: Target[Arms]) -> Audit:
     if worst > (1 + EXACT) * target.claim.epsilon and target.claim.delta == 0:
         found = f"a gain costs at least ε = {at_least(worst)}, for the arms of a game"
         return Audit("VIOLATION", claim, found, cost, worst, played=played)
+    least = max(_attacked(model, target.claim.delta, base) for base in {0.0, 1.0 - model.sensitivity})
+    if (1 - ROUGH) * least > target.claim.epsilon:
+        found = f"in this model of EXP3 an attack finds a gain that costs at least ε = {at_least(least)}"
+        return Audit("VIOLATION", claim, found, cost, least, played=played)
     cost_seen = f"given the arms of a game a gain cost ε = {at_least(worst)}"
     found = f"every probability is that of EXP3, and every draw follows it; {cost_seen}"
     later = like_these(rounds, target.setting.horizon)

@@ -9,24 +9,22 @@ algorithm can be audited as soon as it declares a view.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from privbandits_cli.audit import counted_grams, gram_reports, grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
-from privbandits_cli.audit.correlated import audit_correlated
-from privbandits_cli.audit.coupling import audit_noise
-from privbandits_cli.audit.ellipsoids import Trio
-from privbandits_cli.audit.evidence import Test
+from privbandits_cli.audit.bits import audit_bits
+from privbandits_cli.audit.contexts import Games, audit_contexts
 from privbandits_cli.audit.experts import audit_experts
 from privbandits_cli.audit.fits import audit_fits
 from privbandits_cli.audit.leaders import audit_leaders
 from privbandits_cli.audit.modular_sums import audit_sums
+from privbandits_cli.audit.noisy_gains import audit_noise
 from privbandits_cli.audit.noisy_losses import audit_losses
+from privbandits_cli.audit.noisy_sums import audit_prefixes
 from privbandits_cli.audit.numbers import given_more
-from privbandits_cli.audit.phase_sums import audit_phases
 from privbandits_cli.audit.posteriors import audit_drawn
 from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.audit.verdict import Audit
@@ -36,7 +34,6 @@ from privbandits_cli.games.guards import is_own
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.mechanisms.counter import Counter
 from privbandits_cli.mechanisms.oracle import Oracle
 from privbandits_cli.numerics.jit import PluginError, Records, quickly
 from privbandits_cli.plugins import messages
@@ -53,12 +50,10 @@ def audit(
     seed: int = 0,
     bound: Steps | None = None,
     state: Records | None = None,
-    test: Test = "bets",
 ) -> Audit:
     """Audit a tuned algorithm; `bound` and `state` replace its steps and first state, as a mutant's do.
 
     budget: rounds observed; views that need long games observe fewer.
-    test: `bets` stop as soon as they have won; `counts` compare Clopper-Pearson limits at the end of the budget.
     """
     configured, setting = setting, reduced(algorithm, setting)
     if setting != configured:
@@ -74,7 +69,7 @@ def audit(
         return Audit("NOT AUDITABLE", str(claim), view.needs, 0)
     bound = steps(composition(algorithm)) if bound is None else bound
     state = algorithm.state(setting) if state is None else state
-    error = _error(view, algorithm.game, setting.n_arms, bound, state)
+    error = _error(view, algorithm.game, setting, bound, state)
     if error is not None:
         declares = type(algorithm).view
         raise PluginError(error, type(algorithm) if declares is Algorithm.view else declares)  # which sets `observed`
@@ -87,13 +82,16 @@ def audit(
     if gaussian and claim.delta == 0:
         needs = "a views.Noisy of Gaussian noise, which needs a guarantee with δ > 0"
         raise PluginError(f"view returned {needs}", type(algorithm).view)
+    own = algorithm.game == "bandit" and isinstance(view, views.Release)
+    bit = own and not {"normal", "laplace"} & {*asked.periods, *asked.counts}
     if asked.more and not each:
-        bound = given_more(bound, asked, gaussian)
+        bound = given_more(bound, asked, gaussian, bit)
     target: Target[Any] = Target(
-        algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, asked.more, gaussian
+        algorithm, setting, view, bound, state, claim, alpha, budget, seed, asked.more, gaussian
     )
     with quickly():  # most of an audit's time is compiling
-        found = audit_drawn(target) if each else AUDITS[algorithm.game, type(view)](target)
+        run = audit_drawn if each else audit_bits if bit else AUDITS[algorithm.game, type(view)]
+        found = run(target)
     return replace(found, assumed="; ".join(filter(None, [found.assumed, _as_few(setting, configured)])))
 
 
@@ -108,18 +106,18 @@ def _as_few(played: Setting, configured: Setting) -> str:
 def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
     """The setting of the observed games, which have few coordinates, and trees with few enough levels to count."""
     view = algorithm.view(setting)
-    if setting.contexts is not None and isinstance(view, views.Ellipsoid | views.Answer):
+    if setting.contexts is not None and isinstance(view, views.Noisy | views.Answer):
         dimension = min(DIMENSIONS, setting.contexts.dimension)
         setting = setting._replace(contexts=setting.contexts._replace(dimension=dimension))
     if isinstance(setting.space, Simplex | Sphere | Cube):
         n = min(COORDINATES, setting.n_arms)
         setting = setting._replace(n_arms=n, space=type(setting.space)(n))
-    if isinstance(view, views.Prefix | views.Correlated):
-        return setting._replace(horizon=max(2, setting.horizon))
+        if isinstance(view, views.Noisy):
+            setting = setting._replace(horizon=max(2, setting.horizon))
     return setting
 
 
-def _error(view: Any, game: str, n_arms: int, bound: Steps, state: Records) -> str | None:
+def _error(view: Any, game: str, setting: Setting, bound: Steps, state: Records) -> str | None:
     """The error of a view: its type, or a step or a field that the algorithm does not have; None if it fits."""
     if (game, type(view)) not in AUDITS:
         shown = f"a views.{type(view).__name__}" if isinstance(view, views.View) else repr(view)
@@ -130,7 +128,7 @@ def _error(view: Any, game: str, n_arms: int, bound: Steps, state: Records) -> s
             return f"{kind}, which needs a function `{step}` in the algorithm's file"
     if isinstance(view, views.Noisy) and (view.modulus is None) != (view.noise is None):
         return f"{kind} with one of `modulus` and `noise`: whole numbers mod M take both"
-    found = [_field_error(view, field, n_arms, state) for field in fields(view)]
+    found = [_field_error(view, field, setting, state) for field in fields(view)]
     return next((f"{kind} {error}" for error in found if error), None)
 
 
@@ -145,18 +143,19 @@ def _written(kind: type[views.View]) -> str:
     return f"views.{kind.__name__}({', '.join(needed)})"
 
 
-def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> str | None:
+def _field_error(view: views.View, field: Any, setting: Setting, state: Records) -> str | None:
     """The error of one field of a view; a `Place` must be one that the state has, of the right shape."""
     name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
-    if name in ("counter", "oracle") and not isinstance(value, MECHANISMS[type(view)][0]):
-        return f"whose `{name}` is {value!r}: {MECHANISMS[type(view)][1]} (mechanisms/)"
+    if name == "oracle" and not isinstance(value, Oracle):
+        return f"whose `oracle` is {value!r}: give an Oracle (mechanisms/)"
     if value is None and field.default is None:
         return None
     if kind not in (views.Place, views.Range, views.Place | None):
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
-        return None if fits else f"whose `{name}` is {value!r}, not {getattr(kind, '__name__', kind)}"
+        names = " or ".join(one.__name__ for one in get_args(kind) or (kind,))
+        return None if fits else f"whose `{name}` is {value!r}, not {names}"
     if not isinstance(value, str) and not callable(value):
         return f"whose `{name}` is {value!r}: name a field of the state, or give a function of the state"
     try:
@@ -166,12 +165,15 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
         return f"whose `{name}` cannot be read: {messages.summary(error)}"
     if numbers.dtype in (np.float16, np.float32):
         return f"whose `{name}` are {numbers.dtype}, which rounds away part of the noise: keep them as float64"
-    n, each = (
-        (2, "the lowest and the highest gain")
-        if name == "canary"
-        else (n_arms, f"a number for each of {n_arms} {'losses' if name == 'losses' else 'arms'}")
-    )
-    wrong = name in ("canary", "values", "losses") and shape != (n,)
+    n = setting.n_arms
+    shapes: list[tuple[int, ...]] = [(n,)]
+    each = f"a number for each of {n} arms or coordinates"
+    if name == "canary":
+        shapes, each = [(2,)], "the lowest and the highest gain"
+    elif setting.contexts is not None:
+        d = setting.contexts.dimension
+        shapes, each = [(d, d + 1), (d,)], f"({d}, {d + 1}), which is [V | u~], or ({d},), which is u~ alone"
+    wrong = name in ("canary", "values") and shape not in shapes
     return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
 
 
@@ -194,59 +196,38 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     half: Target[Any] = replace(target, alpha=target.alpha / 2)
     claim, view = base.guarantee(setting), base.view(setting)
     if claim is None or view is None or math.isinf(claim.epsilon):
-        return audit(base, setting, half.alpha, target.budget, target.seed, test=target.test)  # not auditable
-    if type(view) not in TRIOS:
+        return audit(base, setting, half.alpha, target.budget, target.seed)  # not auditable
+    if not isinstance(view, views.Noisy):
         return Audit("NOT AUDITABLE", str(target.claim), "no audit supports this base", 0)
     inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
-    error = _error(inner.view, base.game, setting.n_arms, target.steps, target.state)
+    error = _error(inner.view, base.game, setting, target.steps, target.state)
     if error is not None:
         raise PluginError(error, type(base).view)
-    later = AUDITS[base.game, type(view)](inner)
+    later = audit_contexts(inner)
     if later.verdict != "CONSISTENT":
         return later
-    own = audit_answers(half, _trio(inner))
+    own = audit_answers(half, Games(inner))
     words, found = f"{own.claim}; {later.claim}", f"{own.found}; {later.found}"
     played, cost = f"{own.played}; {later.played}", own.cost + later.cost
     assumed = "; ".join(dict.fromkeys(filter(None, [own.assumed, later.assumed])))
     return replace(own, claim=words, found=found, cost=cost, played=played, assumed=assumed)
 
 
-def _trio(target: Target[Any]) -> Trio:
-    """The games of a contextual target, or of the base whose arms it hides."""
-    view = target.view
-    if isinstance(view, views.Answer):
-        return _trio(replace(target, view=views.within(view.base.view(target.setting), view.wrapped)))
-    return TRIOS[type(view)](target)
-
-
-TRIOS: dict[type[Any], Callable[[Target[Any]], Trio]] = {
-    views.Gram: grams.trio,
-    views.CountedGram: counted_grams.trio,
-    views.GramReport: gram_reports.trio,
-}
 AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
     ("bandit", views.Release): audit_noise,
     ("bandit", views.Noisy): _audit_noisy,
     ("bandit", views.Arms): audit_arms,
-    ("linear", views.Prefix): prefixes.audit_prefixes,
-    ("linear", views.Correlated): audit_correlated,
+    ("linear", views.Release): audit_losses,
+    ("linear", views.Noisy): audit_prefixes,
     ("linear", views.Leader): audit_leaders,
     ("linear", views.Arms): audit_experts,
-    ("linear", views.NoisyLoss): audit_losses,
-    ("contextual", views.Gram): grams.audit_grams,
-    ("contextual", views.CountedGram): counted_grams.audit_counted,
-    ("contextual", views.GramReport): gram_reports.audit_reports,
+    ("contextual", views.Noisy): audit_contexts,
     ("contextual", views.Fits): audit_fits,
-    ("contextual", views.PhaseSums): audit_phases,
     ("contextual", views.Answer): _answer_and_base,
 }
 NEEDED: dict[tuple[str, type[Any]], tuple[str, ...]] = {  # functions of the file besides `choose` and `update`
     ("bandit", views.Release): ("released",),
     ("bandit", views.Arms): ("probabilities",),
-    ("linear", views.NoisyLoss): ("released",),
+    ("linear", views.Release): ("released",),
     ("contextual", views.Fits): ("probabilities",),
-}
-MECHANISMS: dict[type[views.View], tuple[Any, str]] = {  # what `counter` or `oracle` of a view may be, and in words
-    views.CountedGram: (Counter, "give a Counter"),
-    views.Fits: (Oracle, "give an Oracle"),
 }

@@ -1,123 +1,18 @@
-"""Tests for audits, valid at level alpha for every score, because they only use the counts of an event.
+"""The test of noise whose law is known: numbers that should be independent standard Laplace noise, in groups.
 
-A claim states that P(X in S) <= e^ε P(Y in S) + δ for every event S, where X and Y are what is observed under two
-neighbouring inputs. Any event is valid if it is chosen on data that the test does not use; a poor choice costs power,
-never validity. The events are half-lines of a score. None depends on the last bits of a float.
+It is valid at the level of the audit. None of its parts depends on the last bits of a float.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.numerics.types import Floats
 
-Test = Literal["bets", "counts"]
-
-ENOUGH = 32  # numbers, at least, in a group whose scale is tested
 FEWEST = 1024  # numbers, at least, of a test of all of them
-FIRST = 6  # the first window ends with round 2^FIRST
-LARGEST = 50.0  # no count can reach this ε: a run would need e^50 rounds
-
-
-@dataclass(frozen=True)
-class Event:
-    """`score > threshold` if `above`, else `score < threshold`; X is the second world if `swapped`, else the first."""
-
-    threshold: float
-    above: bool
-    swapped: bool
-
-    def hits(self, x: Floats, y: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which scores of the two worlds lie in the event; the world in which it should be likelier comes first."""
-        first, second = (y, x) if self.swapped else (x, y)
-        if self.above:
-            return first > self.threshold, second > self.threshold
-        return first < self.threshold, second < self.threshold
-
-
-def best_event(x: Floats, y: Floats, epsilon: float, delta: float) -> Event:
-    """The half-line on which a bet grows fastest on these scores, among 64 quantiles, both sides and directions."""
-    pooled = np.unique(np.quantile(np.concatenate([x, y]), np.linspace(0, 1, 64)))
-    between = (pooled[1:] + pooled[:-1]) / 2 if len(pooled) > 1 else pooled
-    odds = math.exp(min(epsilon, LARGEST))
-
-    def growth(event: Event) -> float:
-        """The mean over the standard deviation of a bet's gain, regularised."""
-        p, q = (float(hits.mean()) for hits in event.hits(x, y))
-        return (p - odds * q - delta) / math.sqrt(p + odds**2 * q + 1e-9)
-
-    events = product(between.tolist(), (True, False), (False, True))
-    return max((Event(*event) for event in events), key=growth)
-
-
-def bet(x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, delta: float, alpha: float) -> int | None:
-    """The number of pairs after which a bet against the claim reaches 1/α; None if it never does.
-
-    Wealth Π (1 + λ_i Z_i) with Z = 1{X in S} - e^ε 1{Y in S} - δ and λ_i from the pairs before i, in
-    [0, 1/(e^ε + δ)). Under the claim the wealth is a supermartingale, so it ever reaches 1/α with probability at most α
-    (Ville). λ is the mean over the mean square of the past, which is growth-rate optimal.
-    """
-    if epsilon > LARGEST:
-        return None
-    z = x_hits - math.exp(epsilon) * y_hits - delta
-    most = 0.5 / (math.exp(epsilon) + delta)
-    before = np.arange(len(z))
-    mean = np.concatenate([[0.0], np.cumsum(z)[:-1]]) / (before + 1)
-    square = (np.concatenate([[0.0], np.cumsum(z**2)[:-1]]) + 1.0) / (before + 1)
-    wealth = np.cumsum(np.log1p(np.clip(mean / square, 0.0, most) * z))
-    reached = np.flatnonzero(wealth >= math.log(1 / alpha))
-    return int(reached[0]) + 1 if len(reached) else None
-
-
-def clopper_pearson(hits: int, n: int, alpha: float) -> tuple[float, float]:
-    """The lower and the upper confidence limit of a probability, each wrong with probability at most α."""
-    from scipy import stats
-
-    low = float(stats.beta.ppf(alpha, hits, n - hits + 1)) if hits else 0.0
-    high = float(stats.beta.ppf(1 - alpha, hits + 1, n - hits)) if hits < n else 1.0
-    return low, high
-
-
-def epsilon_from_counts(x_hits: Any, y_hits: Any, delta: float, alpha: float) -> float:
-    """A lower limit on ε at δ, wrong with probability at most α: ln((p_low - δ)/q_high), α/2 for each side."""
-    low, _ = clopper_pearson(int(np.sum(x_hits)), len(x_hits), alpha / 2)
-    _, high = clopper_pearson(int(np.sum(y_hits)), len(y_hits), alpha / 2)
-    return max(0.0, math.log(max(low - delta, 1e-300) / high))
-
-
-def counts(
-    x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, delta: float, alpha: float
-) -> int | None:
-    """The number of pairs if the limits of their counts refute the claim at level α; else None."""
-    return len(x_hits) if epsilon_from_counts(x_hits, y_hits, delta, alpha) > epsilon else None
-
-
-def refutable(n: int, p: float, epsilon: float, delta: float, alpha: float) -> float | None:
-    """The least true ε at which a bet over n pairs is expected to refute the claim (ε, δ); None if there is none.
-
-    p: probability of the event in its likelier world. In the other world it is (p - δ) e^-ε', where ε' is the true ε.
-    """
-    from scipy import optimize
-
-    def growth(true: float) -> float:
-        q = max(0.0, p - delta) * math.exp(-true)
-        mean = p - math.exp(epsilon) * q - delta
-        square = p + math.exp(2 * epsilon) * q
-        stake = min(max(0.0, mean) / square, 0.5 / (math.exp(epsilon) + delta))
-        outcomes = ((p, q), (p, 1 - q), (1 - p, q), (1 - p, 1 - q))
-        gains = (1 - math.exp(epsilon) - delta, 1 - delta, -math.exp(epsilon) - delta, -delta)
-        grown = sum(a * b * math.log1p(stake * z) for (a, b), z in zip(outcomes, gains, strict=True))
-        return n * grown - math.log(1 / alpha)
-
-    most = LARGEST
-    if epsilon >= most or p <= delta or growth(most) < 0:
-        return None
-    return float(optimize.brentq(growth, epsilon, most))
 
 
 @dataclass(frozen=True)
@@ -134,14 +29,6 @@ class Conformance:
     more: float = 1.0
     share: float | None = None
     weakest: str = ""
-
-
-def windows(rounds: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
-    """Which of `rounds[n]`, from 1 on, lie in each window between two powers of two; the first window is longer."""
-    power = np.maximum(np.frexp(rounds - 1)[1], FIRST)
-    return {
-        f"rounds {2 ** (k - 1) + 1 if k > FIRST else 1:,} to {2**k:,}": power == k for k in np.unique(power).tolist()
-    }
 
 
 def by_groups(
@@ -236,3 +123,16 @@ def _arms(noise: Floats, arms: NDArray[np.int64] | None) -> float:
     sums, squares = np.bincount(arms, ranks, n), np.bincount(arms, ranks**2, n)
     bounds = 2 * np.exp(-(sums**2) / (2 * np.maximum(squares, 1e-300)))
     return min(1.0, n * float(bounds.min()))
+
+
+def whole_as_laplace(noise: Floats, within: Floats, own: Floats) -> Floats:
+    """Standard Laplace noise, if P(|k|) = `own` is the law of this noise of whole numbers; within: uniform numbers.
+
+    Within a whole number the tail is uniform; the sign of 0 is that of 2 `within` - 1.
+    """
+    size, tails = np.abs(noise).astype(np.int64), np.append(np.cumsum(own[::-1])[::-1][1:], 0.0)
+    zero = size == 0
+    share = np.where(zero, np.abs(2.0 * within - 1.0) / 2.0, within)
+    tail = np.maximum(tails[size] + share * own[size], 1e-300)
+    made: Floats = np.sign(np.where(zero, 2.0 * within - 1.0, noise)) * -np.log(2.0 * tail)
+    return made

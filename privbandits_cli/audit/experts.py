@@ -13,8 +13,7 @@ import numpy as np
 from privbandits_cli.accounting.dartboard import Dartboard
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.arms import OTHERS, ROUNDING
-from privbandits_cli.audit.draws import drawn, marks_of
-from privbandits_cli.audit.prefix_games import TWINS, losses_of
+from privbandits_cli.audit.linear_games import TWINS, drawn, losses_of, marks_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these

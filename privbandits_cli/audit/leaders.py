@@ -16,9 +16,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.draws import Marks, assumed, check_view, copied, drawn, marks_of, played
-from privbandits_cli.audit.prefix_games import TWINS, losses_of
-from privbandits_cli.audit.prefixes import Refuted, Unclear
+from privbandits_cli.audit.linear_games import (
+    TWINS,
+    Marks,
+    Refuted,
+    Unclear,
+    assumed,
+    check_view,
+    copied,
+    drawn,
+    losses_of,
+    marks_of,
+    played,
+)
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy, unequal
 from privbandits_cli.audit.verdict import EXACT, Audit
@@ -33,6 +43,7 @@ REPEATS = 8  # tables of the numbers of the other experts
 REDRAWN = 64  # tables of all numbers, for a choice that does not depend on its own numbers
 BEHIND = 24.0  # rounds by which an expert is behind, over 1/ε
 MOST = 8.0  # ε of noise that is made of uniform numbers, whose probabilities are rounded to 2^-53
+GIVEN = "given the numbers of all other experts"
 STEPS = 64  # of a search: by factors of 2, and by halving
 
 
@@ -147,8 +158,9 @@ def audit_leaders(target: Target[Leader]) -> Audit:
     if race.kind == "uniform" and claim.epsilon > MOST:
         return Audit("NOT AUDITABLE", str(claim), f"uniform numbers show no probabilities that take ε > {MOST:g}", 0)
     words = f"{claim} of all experts, which lead by noisy sums"
-    cost = TWINS * race.starts[-1]
-    so_far = Audit("VIOLATION", words, "", cost, None, None, played(target, race.marks), assumed(target, race.marks))
+    rounds = race.starts[-1]
+    cost = TWINS * rounds
+    so_far = Audit("VIOLATION", words, "", cost, None, None, played(target, rounds), assumed(target, rounds))
     try:
         twins(race)
         least, most, worst = largest_cost(race)
@@ -157,10 +169,10 @@ def audit_leaders(target: Target[Leader]) -> Audit:
     except Unclear as unclear:
         return Audit("NOT AUDITABLE", words, str(unclear), cost)
     if least > (1 + EXACT) * claim.epsilon:
-        words = f"the loss of round {worst + 1:,} costs at least ε = {at_least(least)}"
+        words = f"the loss of round {worst + 1:,} costs at least ε = {at_least(least)}, {GIVEN}"
         return replace(so_far, found=words, epsilon_seen=least)
-    words = f"equal experts follow equal choices; a loss costs at least ε = {at_least(least)}"
-    words += f" and, given the numbers of all other experts, at most {at_most(most)}"
+    words = f"equal experts follow equal choices; {GIVEN}, a loss costs at least ε = {at_least(least)}"
+    words += f", and at most {at_most(most)}"
     refutable = (1 + EXACT) * claim.epsilon**2 / least if least > 0 else None
     return replace(so_far, verdict="CONSISTENT", found=words, epsilon_seen=least, refutable=refutable)
 

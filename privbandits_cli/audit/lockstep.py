@@ -24,22 +24,25 @@ trial: Any = unbound
 reach: Any = unbound
 BOUNDED = True  # bound to False for an algorithm whose gains may be outside [0, 1]
 MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
+LONE = False  # bound to True if every round has a release of its own gain alone
 
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # of a released value, in scales of its noise
-GRAIN = 1e-12  # of a number that is too large to be a sum of gains: a product or a power of them
-HUGE = 1e12  # a Laplace number that moves every release to the end of its range, if it has one
+GRAIN = 1e-12  # of a number, the rounding of one round; a smaller difference of two states is rounding
+BITS = 1e-15  # of a release or a gain, its last bits
 TERMS = 4e-12  # of a release, the rounding of a sum of many terms
 CLEAR = 1e4  # a scale of noise is measured if it is this many times the rounding of a release
 WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
+POWERS = 31  # powers of two, from 2^-10 on, that are tried in turn as gains of both signs if gains are not bounded
 
-AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED, CLIPPED = range(9)  # what ends a pair of games
+AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED, EARLIER = range(9)  # what ends a pair of games
 FOUND = {
     BARE: "what is released depends on the gains, and no noise hides it",
     SCALE: "the scale of the noise depends on the gains",
     RANGE: "the range of a gain depends on the gains before it",
     OTHER_ARM: "a gain changes the value of an arm that was not played",
     NUMBER: "the arm depends on the random number that hides its gain",
+    EARLIER: "what is released of a gain depends on the gains before it",
 }
 
 
@@ -91,7 +94,7 @@ def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
             if abs(ours[i]) <= most:
                 largest = max(largest, abs(ours[i]))
         for i in range(len(ours)):
-            if ours[i] != theirs[i] and abs(ours[i] - theirs[i]) <= max(ROUNDING * largest, GRAIN * abs(ours[i])):
+            if ours[i] != theirs[i] and abs(ours[i] - theirs[i]) <= GRAIN * max(largest, abs(ours[i])):
                 theirs[i] = ours[i]
 
 
@@ -120,13 +123,14 @@ def forced(
     """The move of the Laplace number z at which game B releases what is wanted, and the number of attempts; 0 if none.
 
     gap: what B releases without a move, minus what is wanted; slope: how a release grows with the number. If it is
-    linear, one of the first STRAIGHT attempts is right. Otherwise the move is searched by doubling, to both sides, and
-    then by halving, as for a monotone release.
+    linear, the first STRAIGHT attempts come as close as rounding allows. Otherwise the move is searched by doubling, to
+    both sides, and then by halving, as for a monotone release.
     """
     near, far, move = 0.0, 0.0, -gap / slope if slope != 0.0 else 0.0
     for attempt in range(1, 200):
         found = trial(states, 4, arm, gain, u, z + move) - wanted
-        if abs(found) <= slack:
+        close = BITS * abs(wanted) if slope != 0.0 and attempt < STRAIGHT else slack
+        if abs(found) <= close:
             return move, attempt
         if found * gap < 0.0:
             far = move
@@ -149,31 +153,33 @@ def couple(
     fields: NDArray[np.int64],
     first: Floats,
     second: Floats,
+    columns: NDArray[np.int64],
     uniform: Floats,
     early: Floats,
     laplace: Floats,
     start: int,
     rest: int,
     least: float,
-    bounded: bool,
-    best: int,
     rounding: bool,
     moves: Floats,
     costs: Floats,
     arms: NDArray[np.int64],
+    releases: Floats,
+    slopes: Floats,
 ) -> tuple[int, int, float, bool, float]:
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
-    words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
-    canary's range; the arm `best` earns them, the others earn 1 minus them. uniform: `[rounds, ...]`, the number of the
-    round, and others for which the choices are compared, too; early: `[first rounds, ...]`, many more of them. start:
-    rounds played before; rest: rounds of a block before its last one; least: a smaller move is rounding; bounded:
-    whether all gains are in [0, 1], whatever the canary's range; rounding: whether to `round_off` after each round.
+    words, fields: see `round_off`. first, second: the gains of A and B, `[rounds, columns]`, where 0 and 1 are the ends
+    of the canary's range; columns: which of them an arm earns. uniform: `[rounds, ...]`, the number of the round, and
+    others for which the choices are compared, too; early: `[first rounds, ...]`, many more of them. start: rounds
+    played before; rest: rounds of a block before its last one; least: a smaller move is rounding; rounding: whether to
+    `round_off` after each round.
 
     Filled in for each round: `moves`, how far the Laplace number of B was moved; `costs`, what hiding the round's
-    whole range in its own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds
-    before that, the uniform number of that choice, whether every release was linear in its Laplace number, and the
-    moves of all numbers together that rounding could hide.
+    whole range in its own release costs; `arms`, the arms played; `releases`, of A; `slopes`, how these grow with the
+    number, 0 if that is not known. Returned: what ended the games, the number of rounds before that, the uniform number
+    of that choice, whether every release was linear in its Laplace number, and the moves of all numbers together that
+    rounding could hide.
     """
     linear, most, hidden = True, 0.0, 0.0
     for t in range(len(laplace)):
@@ -191,24 +197,28 @@ def couple(
             u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
             if choice(states, 4, u, z) != arm:
                 return ARM, t, u, linear, hidden
-        gain = low + (high - low) * (first[t] if arm == best else 1.0 - first[t])
-        other = low + (high - low) * (second[t] if arm == best else 1.0 - second[t])
-        arms[t], moves[t], costs[t] = arm, 0.0, 0.0
+        gain = low + (high - low) * first[t, columns[arm]]
+        other = low + (high - low) * second[t, columns[arm]]
+        arms[t], moves[t], costs[t], slopes[t] = arm, 0.0, 0.0, 0.0
         own = trial(states, 3, arm, gain, u, z + 1.0)
         further = trial(states, 3, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
         wanted = trial(states, 3, arm, gain, u, z)
+        releases[t] = wanted
         if MORE and uniform.shape[1] > 1 and own != wanted and further != wanted:
             return MIXED, t, 0.0, linear, hidden
         own -= wanted
         copy(states, 2, 0)
         slope = trial(states, 4, arm, other, u, z + 1.0)
-        moved = reach(states, arm, low, high, gain, other, bounded, u, z)
+        moved = reach(states, arm, low, high, gain, other, start + t, u, z)
+        again = trial(states, 4, arm, gain, u, z) if LONE else wanted
         before = trial(states, 4, arm, other, u, z)
         copy(states, 2, 1)
         slope -= before
         if (start + t + 1) % (rest + 1) == 0:
-            blurred = TERMS * (abs(wanted) + abs(before))
+            blurred = TERMS * (abs(wanted) + abs(before)) + BITS * (abs(low) + abs(high))
             slack = ROUNDING * max(abs(own), abs(slope)) + blurred
+            if abs(again - wanted) > slack:
+                return EARLIER, t, 0.0, linear, hidden
             move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
             if attempts == 0:
                 return BARE, t, 0.0, linear, hidden
@@ -220,9 +230,10 @@ def couple(
             if attempts > STRAIGHT or min(abs(own), abs(slope)) <= CLEAR * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope) + blur:
-                return CLIPPED if clipped(states, arm, gain, other, u) else SCALE, t, 0.0, linear, hidden
+                return SCALE, t, 0.0, linear, hidden
             else:
                 costs[t], error = max(0.0, moved - blur) / (abs(slope) + blur), slack / abs(slope)
+                slopes[t] = own
                 hidden += blurred / abs(slope)
             moves[t] = max(0.0, abs(move) - error) if abs(move) > least else 0.0
         most = max(most, abs(low) + abs(high) + abs(wanted) + abs(before))
@@ -233,35 +244,69 @@ def couple(
     return AGREED, len(laplace), 0.0, linear, hidden
 
 
-def clipped(states: Records, arm: int, gain: float, other: float, u: float) -> bool:
-    """Whether huge noise of either sign leads to the same release in both games, which is then the end of a range."""
-    low, high = trial(states, 3, arm, gain, u, -HUGE), trial(states, 3, arm, gain, u, HUGE)
-    same: bool = low == trial(states, 4, arm, other, u, -HUGE) and high == trial(states, 4, arm, other, u, HUGE)
-    return same and low != high
+def follow(
+    states: Records,
+    first: Floats,
+    columns: NDArray[np.int64],
+    uniform: Floats,
+    laplace: Floats,
+    start: int,
+    rest: int,
+    arms: NDArray[np.int64],
+    releases: Floats,
+    slopes: Floats,
+    moves: Floats,
+) -> int:
+    """Play B = `states[1]` on, from round `start`, in which it has another gain than A; then it has the same ones.
+
+    arms, releases, slopes: those of A, from `couple`. Filled in: `moves`. Returned: how many rounds B can follow A by
+    moves that are linear; then it must be played by `couple`, which says why.
+    """
+    for t in range(start, len(laplace)):
+        low, high = ranges(states, 1)
+        u, z, arm, moves[t] = uniform[t, 0], laplace[t], arms[t], 0.0
+        share = first[t, columns[arm]]
+        gain = low + (high - low) * (share if t > start else 1.0 - share)
+        if choice(states, 1, u, z) != arm:
+            return t
+        gap = trial(states, 1, arm, gain, u, z) - releases[t]
+        if (t + 1) % (rest + 1) == 0 and gap != 0.0:
+            size, move = abs(slopes[t]), 0.0
+            slack = ROUNDING * size + TERMS * (2.0 * abs(releases[t]) + abs(gap)) + BITS * (abs(low) + abs(high))
+            for _ in range(STRAIGHT):
+                if size == 0.0 or abs(gap) <= BITS * abs(releases[t]):
+                    break
+                move -= gap / slopes[t]
+                gap = trial(states, 1, arm, gain, u, z + move) - releases[t]
+            if abs(gap) > slack:
+                return t
+            moves[t] = max(0.0, abs(move) - slack / size) if move != 0.0 else 0.0
+        copy(states, 2, 1)
+    return len(laplace)
 
 
 def extent(
-    states: Records, arm: int, low: float, high: float, gain: float, other: float, bounded: bool, u: float, z: float
+    states: Records, arm: int, low: float, high: float, gain: float, other: float, t: int, u: float, z: float
 ) -> float:
     """By how much a release of game B can differ between two gains: in the canary's range, at its ends, or outside."""
-    ends = (low, high) if bounded else (1000 * low - high, 1000 * high - low)
-    least, most = np.inf, -np.inf
-    quarter = (high - low) / 4.0
-    for g in (low, low + quarter, low + 2.0 * quarter, low + 3.0 * quarter, high, gain, other, *ends):
+    power = 2.0 ** (t % POWERS - 10.0)
+    least, most, width = np.inf, -np.inf, high - low
+    some = (low, low + 0.25 * width, low + 0.5 * width, low + 0.75 * width, high, gain, other)
+    for g in some if BOUNDED else (*some, low - 999.0 * width, high + 999.0 * width, -power, power):
         value = trial(states, 4, arm, g, u, z)
         least, most = min(least, value), max(most, value)
     return most - least
 
 
 def advance(
-    states: Records, first: Floats, uniform: Floats, laplace: Floats, best: int, arms: NDArray[np.int64]
+    states: Records, first: Floats, columns: NDArray[np.int64], uniform: Floats, laplace: Floats, arms: Any
 ) -> None:
     """Play the game `states[0]` on with these gains, as `couple` plays A, and fill in the arms, `[rounds]`."""
     for t in range(len(laplace)):
         low, high = ranges(states, 0)
         arms[t] = choice(states, 0, uniform[t, 0], laplace[t])
-        gain = first[t] if arms[t] == best else 1.0 - first[t]
-        trial(states, 0, arms[t], low + gain * (high - low), uniform[t, 0], laplace[t])
+        gain = low + (high - low) * first[t, columns[arms[t]]]
+        trial(states, 0, arms[t], gain, uniform[t, 0], laplace[t])
         copy(states, 2, 0)
 
 
@@ -278,6 +323,7 @@ class Loops(NamedTuple):
     """The compiled loops of a target, and the two calls of its steps on copies."""
 
     couple: Callable[..., tuple[int, int, float, bool, float]]
+    follow: Callable[..., int]
     advance: Callable[..., None]
     choice: Callable[..., int]
     trial: Callable[..., float]
@@ -285,15 +331,15 @@ class Loops(NamedTuple):
 
 def compiled(target: Target[View]) -> Loops:
     """The loops with the steps of a target."""
-    kept = isinstance(target.view, Noisy)
+    kept, bounded = isinstance(target.view, Noisy), target.algorithm.bounded
     watch = target.loop(observe_value if kept else observe_release)
     calls = {
-        "ranges": target.call(range_of_canary, BOUNDED=target.algorithm.bounded),
+        "ranges": target.call(range_of_canary, BOUNDED=bounded),
         "choice": target.call(choose_on_copy),
         "trial": target.call(observe_on_copy, observe=watch),
     }
-    calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, **calls)}
-    calls["clipped"] = target.call(clipped, **calls)
+    calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, BOUNDED=bounded, **calls)}
     calls["settled"] = target.call(values_settled if kept else releases_settled)
-    played = target.loop(couple, **calls, MORE=target.more)
-    return Loops(played, target.loop(advance, **calls), calls["choice"], calls["trial"])
+    lone = getattr(target.view, "rounds", 0) == 1
+    played = target.loop(couple, **calls, MORE=target.more, LONE=lone)
+    return Loops(played, target.loop(follow, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import whole
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
-from privbandits_cli.audit import evidence, laws
+from privbandits_cli.audit import evidence
 from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import choose_on_copy, values_settled
-from privbandits_cli.audit.numbers import further_laplace
+from privbandits_cli.audit.numbers import laplace_number
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import carrier, copy
 from privbandits_cli.audit.verdict import EXACT, Audit, law_words, like_these
@@ -58,7 +58,7 @@ FOUND = {
 
 def drawn(word: Any, i: int) -> Draws:
     """The i-th table of a round's numbers."""
-    return Draws(uniform(word, 2 * i), further_laplace(0.0, word, 2 * i + 1))
+    return Draws(uniform(word, 2 * i), laplace_number(word, 2 * i + 1))
 
 
 def centred(number: float, size: float) -> float:
@@ -255,7 +255,7 @@ def _judged(target: Target[Noisy], words: str, found: Played, games: int) -> Aud
     for unit in grids:
         own = units == unit
         masses = whole.masses(tested, unit, np.abs(found.noise[own]).max())
-        noise[own] = laws.whole_as_laplace(found.noise[own], within[own], masses)
+        noise[own] = evidence.whole_as_laplace(found.noise[own], within[own], masses)
 
     def cost_at(share: float) -> float:
         less = replace(law, spread=share * law.spread)

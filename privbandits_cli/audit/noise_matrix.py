@@ -1,36 +1,47 @@
-"""Audit of the first noisy prefixes of losses by the whole matrix of their noise; no statistics are needed.
+"""The noise of noisy sums as a matrix: by how much each random number enters each sum, and what a loss costs.
 
-The audit moves each random number alone, which shows how the number enters every prefix. The prefixes must be the sums
-of the losses plus B z, where the matrix B depends neither on the losses nor on the numbers z. A change of one loss by 1
-moves all later prefixes by 1. A move of the numbers by s hides this if B s is 1 in these prefixes and 0 in the earlier
-ones.
+The audit moves each random number alone and plays on. The sums must be those of the losses plus B z, where the matrix B
+depends neither on the losses nor on the numbers z. A change of one loss by 1 moves all later sums by 1. A move of the
+numbers by s hides this if B s is 1 in these sums and 0 in the earlier ones.
 
 - Normal numbers: the least |s|₂ is exactly the μ of this loss.
 - Laplace numbers: the least |s|₁ is exactly its ε at δ = 0. No likelihood ratio is larger, and by the duality of linear
   programmes there is a direction in which it comes as close as one likes.
 
-A number may be drawn before the loss that it hides, and a round may have any number of them.
+A number may be drawn before the loss that it hides, and a round may have any number of them. Of few rounds the whole
+matrix is used, for every loss. Of a long game the audit knows the part that is not 0, if numbers leave the sums again,
+as in a tree.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
-from privbandits_cli.audit.draws import Marks, copied, drawn, step_of
-from privbandits_cli.audit.prefix_games import Bench
-from privbandits_cli.audit.prefixes import CLEAR, Refuted, Unclear, apart, carrier_of, first_row
+from privbandits_cli.audit.linear_games import (
+    NOT_LINEAR,
+    Bench,
+    Marks,
+    Refuted,
+    Unclear,
+    copied,
+    copy_of,
+    drawn,
+    first_row,
+    step_of,
+)
+from privbandits_cli.audit.target import choose, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT
-from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
-from privbandits_cli.numerics.jit import Records, unbound
+from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
+from privbandits_cli.numerics.jit import Records
 
-losses: Any = unbound  # bound when a loop is compiled
-
-FIRST = 256  # rounds of a game
+CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a sum
 CORRECTIONS = 2  # moves of a twin's numbers: the first is right if the noise is linear, the second removes rounding
-NOT_LINEAR = "is not the sum of the losses and of noise that does not depend on them and is linear in `rng.{}`"
 RANK = 1e-10  # smaller singular values of the matrix, relative to the largest, are rounding
+ENTRIES = 2**22  # of the matrix of a long game, at most
+MOVED = 2**21  # numbers of a long game that are moved alone, at most
 
 
 def probe(
@@ -40,132 +51,190 @@ def probe(
     marks: Marks,
     table: Floats,
     mark: Ints,
-    prefixes: Floats,
+    sums: Floats,
     by: float,
     least: float,
-    effects: Floats,
+    patience: int,
+    entries: tuple[Ints, Ints, Floats],
     where: Ints,
-) -> None:
-    """Fill `effects[number, round]`, by how much each prefix grows per unit of a number, and `where[number]`.
+) -> int:
+    """Fill `entries` with (number, round, by how much the sum grows per unit of the number); return how many there are.
 
-    where: the coordinate on which a number acts, -1 if it has no effect, -2 if it acts on several. table: the numbers
-    of `own` that are moved by `by`, one at a time; mark: where those of each round begin. prefixes: those of the game
-    without a move. least: a smaller effect is rounding. states: the game's first state and scratch space.
+    where: the coordinate on which each number acts, -1 if it has no effect, -2 if it acts on several. table: the
+    numbers of `own` that are moved by `by`, one at a time; mark: where those of each round begin. sums: those of the
+    game without a move. least: a smaller effect is rounding. patience: if it is not 0, a number that was without effect
+    for so many times the rounds before has left the sums, unless it is of the first round; and the entries are those of
+    the first coordinate alone. states: the game's first state and scratch space.
     """
-    x = np.zeros(given.shape[1])
+    numbers, rounds, effects = entries
+    x, found = np.zeros(given.shape[1]), 0
     for t in range(len(given)):
         for k in range(mark[t], mark[t + 1]):
-            kept = table[k]
+            kept, last, later = table[k], t + 1, t
             table[k] = kept + by
             copy(states, 0, 1)
-            for later in range(t, len(given)):
+            while later < len(given) and (patience == 0 or where[k] < 1):
+                if patience * t > 0 and later - last > patience * (last - t):
+                    break
                 now = copied(own, marks, later)
                 x[:] = 0.0
                 choose(states[1], x, now)
-                moved = losses(states[1])
+                moved = values(states[1])
                 for i in range(len(moved)):
-                    effect = (moved[i] - prefixes[later, i]) / by
+                    effect = (moved[i] - sums[later, i]) / by
                     if abs(effect) > least:
-                        if where[k] == -1:
-                            where[k] = i
-                        if where[k] != i:
-                            where[k] = -2
-                        effects[k, later] = effect
+                        where[k] = i if where[k] == -1 or where[k] == i else -2
+                        last = max(last, later)
+                        if patience > 0 and i > 0:
+                            break
+                        if found == len(numbers):
+                            return found + 1
+                        numbers[found], rounds[found], effects[found] = k, later, effect
+                        found += 1
                 update(states[1], given[later], now)
+                later += 1
             table[k] = kept
         now = copied(own, marks, t)
         x[:] = 0.0
         choose(states[0], x, now)
         update(states[0], given[t], now)
+    return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
-    """The noise of one coordinate.
+    """The noise of one coordinate: entries of its matrix. places: where its numbers are; columns: which one it is."""
 
-    places: where its numbers are; matrix: how they enter each prefix, `[round, number]`; inverse: its pseudo-inverse.
-    """
-
+    rounds: int
     places: Ints
-    matrix: Floats
-    inverse: Floats
+    rows: Ints
+    columns: Ints
+    effects: Floats
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """By how much each number enters each sum, `[round, number]`."""
+        return self.dense(np.arange(self.rounds))
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The pseudo-inverse of the matrix."""
+        return np.asarray(np.linalg.pinv(self.matrix, rcond=RANK), np.float64)
+
+    def dense(self, rows: Ints) -> Floats:
+        """These rows of the matrix."""
+        at, found = np.full(self.rounds, -1), np.zeros((len(rows), len(self.places)))
+        at[rows] = np.arange(len(rows))
+        kept = at[self.rows] >= 0
+        found[at[self.rows[kept]], self.columns[kept]] = self.effects[kept]
+        return found
+
+    def noise(self, numbers: Floats) -> Floats:
+        """The noise of each sum that these numbers make, `[round]`."""
+        noise = np.bincount(self.rows, self.effects * numbers[self.places][self.columns], self.rounds)
+        return np.asarray(noise, np.float64)
+
+    def like(self, other: "Part") -> bool:
+        """Whether two coordinates have the same noise, up to rounding."""
+        same = np.array_equal(self.rows, other.rows) and np.array_equal(self.columns, other.columns)
+        return same and bool((np.abs(self.effects - other.effects) <= RANK * np.abs(self.effects).max()).all())
 
 
-def largest_cost(table: Bench) -> tuple[float, int]:
-    """The largest μ of one loss (normal numbers) or its largest ε (Laplace numbers), and its round, from 1.
+def measured(table: Bench, patience: int = 0) -> list[Part] | None:
+    """The noise of each coordinate; None if the matrix has too many entries. patience: see `probe`.
 
-    Raises Refuted if the prefixes are not the sums and linear noise, if a loss has no noise, or if twins with the same
-    prefixes play other points.
+    If the entries are those of the first coordinate, other coordinates have the same, which games with other numbers
+    confirm. Raises Refuted if the sums are not those of the losses and linear noise.
     """
-    broken = first_row(~np.isfinite(table.first.prefixes))
-    if broken < table.rounds:
-        raise Refuted(f"prefix {broken:,} is not a finite number: its noise has no law")
-    by = step_of(float(np.abs(table.first.prefixes).max()))
-    parts = measured(table, by)
-    for number, other in enumerate(table.others):
-        linear(table, parts, other, drawn(table.target, table.marks, f"other {number}"), by)
-    normal, costs = table.kind == "normal", [cost_of_each(parts[0], table.kind == "normal")]
-    for part in parts[1:]:
-        costs.append(costs[0] if alike(part, parts[0]) else cost_of_each(part, normal))
-    norms = [loss_set(table.target.setting).changes(each)[normal] for each in np.transpose(costs)]
-    for other in table.others:
-        explained(table, parts, other)
-    worst = int(np.argmax(norms))
-    return float(norms[worst]), worst + 1
-
-
-def measured(table: Bench, by: float) -> list[Part]:
-    """The noise of each coordinate, measured by moving one number at a time by this step."""
-    own, slack, rounds = Draws(*(numbers.copy() for numbers in table.numbers)), table.slack(table.first), table.rounds
-    moved = table.own(own)
-    effects, where = np.zeros((len(moved), rounds)), np.full(len(moved), -1)
-    table.cost += int(np.diff(table.mark()) @ (rounds - np.arange(rounds)))
-    states, prefixes = np.repeat(table.target.state, 2), table.first.prefixes
-    loop, least = table.target.loop(probe), 2 * slack / by
-    loop(states, table.given.copy(), own, table.marks, moved, table.mark(), prefixes, by, least, effects, where)
+    own, slack, by = copy_of(table.numbers), table.slack(table.first), step_of(float(np.abs(table.first.sums).max()))
+    count = int(table.mark()[-1])
+    room = ENTRIES if patience else count * table.rounds
+    entries = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
+    where, states = np.full(count, -1), np.repeat(table.target.state, 2)
+    loop, moved = table.target.loop(probe), table.own(own)
+    plan = table.mark(), table.first.sums, by, 2 * slack / by, patience
+    found = loop(states, table.given.copy(), own, table.marks, moved, *plan, entries, where)
+    if found > room:
+        return None
+    table.cost += found
+    numbers, rounds, effects = (part[:found] for part in entries)
     if (where == -2).any():
         raise Unclear(f"a number of `rng.{table.kind}` acts on several coordinates: give each coordinate its own")
     largest = np.abs(effects).max(initial=0.0)
     if 0 < largest <= CLEAR * slack:
         raise Unclear(f"noise of {largest:.2g} is lost in the rounding of sums of losses")
-    parts = []
+    parts: list[Part] = []
     for i in range(table.given.shape[1]):
-        places = np.flatnonzero(where == i)
-        matrix = effects[places].T
+        held, places = where[numbers] == (0 if patience else i), np.flatnonzero(where == i)
         if not len(places):
             raise Refuted("no noise of its own hides the loss of round 1 in prefix 1")
-        parts.append(Part(places, matrix, np.asarray(np.linalg.pinv(matrix, rcond=RANK), np.float64)))
+        columns = np.searchsorted(places if i == 0 or not patience else parts[0].places, numbers[held])
+        parts.append(Part(table.rounds, places, rounds[held], columns, effects[held]))
+    if len({len(part.places) for part in parts}) > 1 and patience:
+        return None
+    for number, other in enumerate(table.others):
+        _check(table, parts, other, drawn(table.target, table.marks, f"other {number}"), by)
     return parts
 
 
-def linear(table: Bench, parts: list[Part], other: Floats, numbers: Draws, by: float) -> None:
-    """Raise Refuted if the prefixes of the game with these losses and numbers are not the sums with this noise."""
-    found, moves = table.play(numbers, given=other), table.own(numbers) - table.own(table.numbers)
-    wanted = table.first.prefixes + sums(other) - sums(table.given)
-    for i, part in enumerate(parts):
-        wanted[:, i] += part.matrix @ moves[part.places]
-    slack = table.slack(table.first, found) * (1 + 2 * np.abs(moves).sum() / by)
-    wrong = first_row(~(np.abs(found.prefixes - wanted) <= slack))
+def _check(table: Bench, parts: list[Part], other: Floats, numbers: Draws, by: float) -> None:
+    """Raise Refuted if the sums of the game with these losses and numbers are not the sums with this noise."""
+    kept = numbers._replace(**{table.kind: table.own(table.numbers)})  # what numbers of other kinds add is no matter
+    before, found = table.play(kept), table.play(numbers, other)
+    moves = table.own(numbers) - table.own(kept)
+    noise = np.transpose([part.noise(moves) for part in parts])
+    slack = table.slack(before, found) * (1 + 2 * np.abs(moves).sum() / by)
+    wrong = first_row(~(np.abs(found.sums - before.sums - sums_of(other) + sums_of(table.given) - noise) <= slack))
     if wrong < table.rounds:
         raise Refuted(f"prefix {wrong:,} {NOT_LINEAR.format(table.kind)}")
 
 
-def alike(part: Part, other: Part) -> bool:
-    """Whether two coordinates have the same noise, up to rounding."""
-    same, size = part.matrix.shape == other.matrix.shape, RANK * np.abs(part.matrix).max()
-    return same and bool((np.abs(part.matrix - other.matrix) <= size).all())
+def sums_of(given: Floats) -> Floats:
+    """The sum of the losses before each round, `[round, N]`."""
+    return np.cumsum(given, axis=0) - given
 
 
-def cost_of_each(part: Part, gaussian: bool) -> Floats:
+def of_each(parts: list[Part], cost: Callable[[Part], Floats]) -> Floats:
+    """What a change by 1 in each coordinate costs, `[N, loss]`; coordinates with the same noise are computed once."""
+    first = cost(parts[0])
+    return np.array([first if part.like(parts[0]) else cost(part) for part in parts])
+
+
+# ------------------------------------------------------------------------------------- few rounds
+
+
+def largest_cost(table: Bench) -> tuple[float, int]:
+    """The largest μ of one loss (normal numbers) or its largest ε (Laplace numbers), and its round, from 1.
+
+    Raises Refuted if the sums are not those of the losses and linear noise, if a loss has no noise, or if twins with
+    the same sums play other points.
+    """
+    parts, normal = measured(table), table.kind == "normal"
+    assert parts is not None
+    costs = of_each(parts, lambda part: _cost_of_each(part, normal))
+    norms = [loss_set(table.target.setting).changes(each)[normal] for each in costs.T]
+    for other in table.others:
+        numbers, missing = copy_of(table.numbers), sums_of(table.given) - sums_of(other)
+        for _ in range(CORRECTIONS):
+            for part, one in zip(parts, missing.T, strict=True):
+                table.own(numbers)[part.places] += part.inverse @ one
+            twin = table.play(numbers, other)
+            missing = table.first.sums - twin.sums
+        table.compare(twin, numbers, other)
+    worst = int(np.argmax(norms))
+    return float(norms[worst]), worst + 1
+
+
+def _cost_of_each(part: Part, normal: bool) -> Floats:
     """The μ or ε of each loss except the last, if the loss changes by 1 in this coordinate."""
-    ahead = np.tri(len(part.matrix), k=-1)[:, :-1]  # the prefixes that contain a loss
+    ahead = np.tri(len(part.matrix), k=-1)[:, :-1]  # the sums that contain a loss
     moves = part.inverse @ ahead
     rest = np.abs(part.matrix @ moves - ahead)
     bare = first_row(~(rest <= EXACT).T)
     if bare < len(ahead.T):
         prefix = bare + 1 + int(np.argmax(rest[bare + 1 :, bare]))
         raise Refuted(f"no noise of its own hides the loss of round {bare + 1:,} in prefix {prefix:,}")
-    return np.linalg.norm(moves, axis=0) if gaussian else np.array([least_sum(part.matrix, one) for one in ahead.T])
+    return np.linalg.norm(moves, axis=0) if normal else np.array([least_sum(part.matrix, one) for one in ahead.T])
 
 
 def least_sum(matrix: Floats, wanted: Floats) -> float:
@@ -178,23 +247,65 @@ def least_sum(matrix: Floats, wanted: Floats) -> float:
     return float(optimize.milp(np.ones(both.shape[1]), constraints=equal).fun / scale)
 
 
-def explained(table: Bench, parts: list[Part], other: Floats) -> None:
-    """Play a twin with other losses, and with numbers for the same prefixes; raise Refuted if its points differ."""
-    numbers = Draws(*(kept.copy() for kept in table.numbers))
-    missing = sums(table.given) - sums(other)
-    for _ in range(CORRECTIONS):
-        for i, part in enumerate(parts):
-            table.own(numbers)[part.places] += part.inverse @ missing[:, i]
-        twin = table.play(numbers, given=other)
-        missing = table.first.prefixes - twin.prefixes
-    prefix, point = apart(table, table.first, twin)
-    if point < min(prefix, table.rounds):
-        words = f"in round {point + 1:,}, two games with the same prefixes play different points"
-        raise Refuted(f"{words}: {carrier_of(table, point, numbers, other)} carries the losses past the view")
-    if prefix < table.rounds:
-        raise Refuted(f"prefix {prefix:,} is not the sum of the losses and of noise that does not depend on them")
+# ------------------------------------------------------------------------------------- long games
 
 
-def sums(given: Floats) -> Floats:
-    """The sum of the losses before each round, `[round, N]`."""
-    return np.cumsum(given, axis=0) - given
+def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int, int] | None:
+    """The largest cost of the losses of rounds `taus`, from 0; its round, and how many first rounds it is that of.
+
+    It is exact for normal numbers. For Laplace numbers it is a lower limit for the first of `taus`: the cost in the
+    sums `support`. None if the audit does not know the matrix.
+    """
+    per_round, normal = max(1, int(table.mark()[-1]) // table.rounds), table.kind == "normal"
+    table = table.shortened(MOVED // per_round)
+    taus, rows = [tau for tau in taus if tau < table.rounds - 1], support[support < table.rounds]
+    try:
+        parts = measured(table, patience=3)
+    except Refuted:  # a number came back to the sums
+        parts = None
+    if parts is None or not taus:
+        return None
+    if normal:
+        ahead = (np.arange(table.rounds)[:, None] > taus).astype(float)
+        costs = of_each(parts, lambda part: least_norms(part, ahead))
+    else:
+        costs = of_each(parts, lambda part: np.array([least_sum(part.dense(rows), (rows > taus[0]).astype(float))]))
+    norms = [loss_set(table.target.setting).changes(each)[normal] for each in costs.T]
+    worst = int(np.argmax(norms))
+    return float(norms[worst]), taus[worst], table.rounds
+
+
+def least_norms(part: Part, ahead: Floats) -> Floats:
+    """The least |s|₂ for each column of `ahead[round, loss]`, the move of the sums.
+
+    By Kalman's filter: in each round the sum is compared with what earlier sums tell of it. held: the numbers that
+    are in this sum or in earlier and later ones; about these, `known` is the covariance given the sums so far, and
+    `moves` their least moves so far.
+    """
+    rounds, order = len(ahead), np.argsort(part.rows, kind="stable")
+    rows, columns, effects = part.rows[order], part.columns[order], part.effects[order]
+    starts, n = np.searchsorted(rows, np.arange(rounds + 1)), len(part.places)
+    first, last = np.full(n, rounds), np.zeros(n, np.int64)
+    np.minimum.at(first, columns, rows)
+    np.maximum.at(last, columns, rows)
+    most = int(np.cumsum(np.bincount(first, minlength=rounds + 1) - np.bincount(last + 1, minlength=rounds + 1)).max())
+    free, place = list(range(most + 1)), np.full(n, -1)
+    known, moves, costs = np.zeros((most + 1, most + 1)), np.zeros((most + 1, ahead.shape[1])), np.zeros(ahead.shape[1])
+    for t in range(rounds):
+        now = columns[starts[t] : starts[t + 1]]
+        for k in now[place[now] < 0]:
+            place[k] = free.pop()
+            known[place[k]], known[:, place[k]], moves[place[k]] = 0.0, 0.0, 0.0
+            known[place[k], place[k]] = 1.0
+        h = np.zeros(most + 1)
+        h[place[now]] = effects[starts[t] : starts[t + 1]]
+        gain, rest = known @ h, ahead[t] - h @ moves
+        variance = h @ gain
+        if variance > RANK * (h @ h):
+            costs += rest**2 / variance
+            moves += np.outer(gain / variance, rest)
+            known -= np.outer(gain / variance, gain)
+        else:
+            costs[np.abs(rest) > EXACT] = np.inf
+        free.extend(place[now[last[now] == t]])
+    return np.sqrt(costs)

@@ -3,7 +3,7 @@
 The audit of a bandit draws one uniform and one Laplace number in each round, and moves the Laplace number alone. If the
 view has Gaussian noise, a normal number takes the place of the Laplace number. All other numbers that the algorithm
 asks for are computed here from the round's uniform number, so that two games with the same uniform numbers have them in
-common.
+common; in an audit of reports of one bit, which moves the uniform number, from the Laplace number.
 """
 
 import math
@@ -20,54 +20,36 @@ from privbandits_cli.numerics.bits import uniform as uniform_number
 from privbandits_cli.numerics.jit import Record, compile_step, unbound
 
 at: Any = unbound  # these are bound when a step is compiled
+made: Any = unbound
 step: Any = unbound
 numbers: Any = unbound
 uniform: Any = unbound
 laplace: Any = unbound
 normal: Any = unbound
 words: Any = unbound
+BIT = False
+DEALT = False
 COUNT = 0
 TYPE = np.float64
 
 
-def uniform_at(first: float, word: Any, j: int) -> float:
-    """The round's uniform number, or a further one."""
-    return first if j == 0 else uniform_number(word, j)
-
-
-def laplace_at(first: float, word: Any, j: int) -> float:
-    """The round's Laplace number, or a further one."""
-    return first if j == 0 else further_laplace(first, word, j)
-
-
-def further_laplace(first: float, word: Any, j: int) -> float:
-    """A standard Laplace number that is not dealt."""
+def laplace_number(word: Any, j: int) -> float:
+    """A standard Laplace number."""
     u = uniform_number(word, j)
     return math.log(2.0 * u) if u < 0.5 else -math.log(2.0 * (1.0 - u))
 
 
-def normal_at(first: float, word: Any, j: int) -> float:
-    """The round's normal number, or a further one."""
-    return first if j == 0 else normal_number(word, j)
-
-
-def further_normal(first: float, word: Any, j: int) -> float:
-    """A standard normal number that is not dealt."""
-    return normal_number(word, j)
-
-
-def bits_at(first: float, word: Any, j: int) -> Any:
-    """64 random bits."""
-    return stream(word, j)
+def number_at(first: float, word: Any, j: int) -> Any:
+    """The j-th number of a kind; the first one is that of the round if it is dealt."""
+    return first if DEALT and j == 0 else made(word, j)
 
 
 MAKERS: dict[str, Callable[..., Any]] = {
-    "uniform": uniform_at,
-    "laplace": laplace_at,
-    "normal": further_normal,
-    "bits": bits_at,
+    "uniform": uniform_number,
+    "laplace": laplace_number,
+    "normal": normal_number,
+    "bits": stream,
 }
-GAUSSIAN = MAKERS | {"laplace": further_laplace, "normal": normal_at}
 
 
 def none(first: float, word: Any) -> float:
@@ -90,7 +72,7 @@ def several(first: float, word: Any) -> Floats:
 
 def numbers_of(rng: Draws) -> Numbers:
     """All numbers of a round, from its uniform number and the one that is moved, in the place of the Laplace number."""
-    word = mixed(np.uint64(np.int64(rng.uniform * 2.0**53)))
+    word = mixed(np.uint64(np.int64((rng.laplace if BIT else rng.uniform) * 2.0**53)))
     return Numbers(
         uniform(rng.uniform, stream(word, 0)),
         laplace(rng.laplace, stream(word, 1)),
@@ -116,15 +98,15 @@ def released(state: Record, gain: float, rng: Draws) -> float:
     return noisy
 
 
-def given_more(steps: Steps, asked: Asked, gaussian: bool = False) -> Steps:
+def given_more(steps: Steps, asked: Asked, gaussian: bool = False, bit: bool = False) -> Steps:
     """The steps of an algorithm that takes `Numbers`, as steps that take the `Draws` that an audit deals.
 
-    gaussian: the number in the place of the Laplace number is the normal number.
+    gaussian: the number in the place of the Laplace number is the normal number; bit: reports have one bit.
     """
-    makers = GAUSSIAN if gaussian else MAKERS
-    made = {kind: _maker(makers[kind], kind, asked) for kind in Numbers._fields}
+    dealt = "uniform", "normal" if gaussian else "laplace"
+    made = {kind: _maker(kind, asked, kind in dealt) for kind in Numbers._fields}
     made["words"] = made.pop("bits")
-    all_numbers = compile_step(numbers_of, **made)
+    all_numbers = compile_step(numbers_of, BIT=bit, **made)
     templates = {function.__name__: function for function in (choose, update, released) if function.__name__ in steps}
     taking = {
         name: compile_step(template, step=steps[name], numbers=all_numbers) for name, template in templates.items()
@@ -132,9 +114,9 @@ def given_more(steps: Steps, asked: Asked, gaussian: bool = False) -> Steps:
     return steps | taking
 
 
-def _maker(at: Callable[..., Any], kind: str, asked: Asked) -> Callable[..., Any]:
-    """The compiled function that makes the numbers of a kind, each by `at`."""
-    own = {"at": compile_step(at)}
+def _maker(kind: str, asked: Asked, dealt: bool) -> Callable[..., Any]:
+    """The compiled function that makes the numbers of a kind, the first of which may be dealt."""
+    own = {"at": compile_step(number_at, made=compile_step(MAKERS[kind]), DEALT=dealt)}
     if kind in asked.counts:
         return compile_step(several, COUNT=asked.counts[kind], TYPE=np.uint64 if kind == "bits" else np.float64, **own)
     return compile_step(one, **own) if kind in asked.periods else compile_step(none)

@@ -1,7 +1,8 @@
 """Audit of noisy numbers of all arms that are drawn anew in every round, of which the largest decides the arm.
 
-In each round an arm's draw is a number of its own plus a scale times `rng.normal[a]`. Both are measured, not assumed.
-Game B has other gains than game A. In each round the numbers of B are moved until its draws equal those of A.
+In each round an arm's draw is a number of its own plus a scale times `rng.normal[a]`; both may depend on the draws of
+arms before it. Both are measured, not assumed. Game B has other gains than game A. In each round the numbers of B are
+moved, one after the other, until its draws equal those of A.
 
 - Twins: both games must then play the same arms. Otherwise gains act by another way than the draws.
 - Canaries: only one gain differs. The Euclidean norm of the moves is then the μ of this gain in this game, exactly. It
@@ -9,6 +10,7 @@ Game B has other gains than game A. In each round the numbers of B are moved unt
   in each of them.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +18,8 @@ import numpy as np
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_least
-from privbandits_cli.audit.coupling import LONGEST
-from privbandits_cli.audit.prefixes import Refuted
+from privbandits_cli.audit.coupling import LONGEST, RARE, TAIL, pairs, quantile
+from privbandits_cli.audit.linear_games import Refuted
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
@@ -26,58 +28,95 @@ from privbandits_cli.games.rounds import choose, update
 from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import Records, unbound
 
-values: Any = unbound  # bound when a loop is compiled
+values: Any = unbound  # these are bound when a loop is compiled
+draw: Any = unbound
+earn: Any = unbound
 
 REPEATS = 8  # games with the same canary
 RANDOM = 4  # random rounds with a canary, besides the first K
 WORTH = 0.0, 1.0  # of the arm with a canary
-ROUNDS = 2**22  # of all games with canaries; long games have fewer of them
+ROUNDS = 2**22  # of all games with canaries, and of all twins for each arm; long games have fewer of them
 CLEAR = 1e-9  # draws and scales that differ by this share are different
+GAINS = np.unique([*np.linspace(0, 1, 11), *np.linspace(0, 1, 5), *np.linspace(0, 1, 4)])  # that a canary may have
+NO_CANARY = -1
 
 
-def follow(states: Records, given: Floats, other: Floats, normal: Floats, moves: Floats, wrong: Floats) -> None:
+def draw_on_copy(states: Records, game: int, normal: Floats) -> int:
+    """The arm that `states[game]` plays with these numbers; `states[2]` is the state after its draws."""
+    copy(states, game, 2)
+    arm: int = choose(states[2], Numbers(0.0, 0.0, normal.copy(), 0))
+    return arm
+
+
+def earn_on_copy(states: Records, game: int, arm: int, gain: float, normal: Floats) -> None:
+    """`states[2]` becomes `states[game]` after this gain of this arm."""
+    copy(states, game, 2)
+    update(states[2], arm, gain, Numbers(0.0, 0.0, normal.copy(), 0))
+
+
+def follow(
+    states: Records, given: Floats, other: Floats, normal: Floats, canary: int, moves: Floats, wrong: Floats
+) -> float:
     """Play `states[0]` with the gains `given[round, arm]`, and `states[1]` with `other` and numbers that follow it.
 
+    canary: the round in which B earns that of GAINS whose effect on the next draw differs most, if any has.
     moves[round]: the sum of the squares by which numbers are moved. wrong: the first round in which the games cannot be
-    made alike, from 0, and why: 0 a draw without its own number, 1 a scale that gains change, 2 another arm.
+    made alike, from 0, and why: 0 a draw without its own number, 1 a scale that gains change, 2 another arm. Returned:
+    the largest difference of the effects of two gains, over that of the canary's two.
     """
-    n_arms = given.shape[1]
-    none = np.zeros(n_arms)
-    starts, rates, theirs, one = np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms), np.zeros(n_arms)
+    n_arms, share, effects = given.shape[1], 1.0, np.zeros(len(GAINS) + 1)
+    starts, rates, own, some = np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms)
     for t in range(len(given)):
+        own[0] = normal[t]
+        arm = 0
         for game in range(2):
-            copy(states, game, 2)
-            choose(states[2], Numbers(0.0, 0.0, none.copy(), 0))
-            starts[game] = values(states[2])
             for a in range(n_arms):
-                one[:] = 0.0
-                one[a] = 1.0
-                copy(states, game, 2)
-                choose(states[2], Numbers(0.0, 0.0, one, 0))
+                some[:] = 0.0
+                some[:a] = own[game, :a]
+                draw(states, game, some)
+                starts[game, a] = values(states[2])[a]
+                some[a] = 1.0
+                draw(states, game, some)
                 rates[game, a] = values(states[2])[a] - starts[game, a]
-        arm = choose(states[0], Numbers(0.0, 0.0, normal[t].copy(), 0))
+                if game == 1:
+                    own[1, a] = own[0, a]
+                    if rates[1, a] != 0.0:
+                        own[1, a] = (values(states[0])[a] - starts[1, a]) / rates[1, a]
+                    moves[t] += (own[1, a] - own[0, a]) ** 2
+            if game == 0:
+                arm = draw(states, 0, own[0])
+                copy(states, 2, 0)
         drawn = values(states[0])
-        for a in range(n_arms):
-            theirs[a] = normal[t, a]
-            if rates[1, a] != 0.0:
-                theirs[a] += (drawn[a] - starts[1, a]) / rates[1, a] - normal[t, a]
-            moves[t] += (theirs[a] - normal[t, a]) ** 2
-        same = choose(states[1], Numbers(0.0, 0.0, theirs.copy(), 0)) == arm
+        same = draw(states, 1, own[1]) == arm
+        copy(states, 2, 1)
         wrong[0] = t
         for a in range(n_arms):
             size = abs(drawn[a]) + abs(starts[0, a]) + abs(starts[1, a]) + abs(rates[0, a])
             if not abs(values(states[1])[a] - drawn[a]) <= CLEAR * size:
                 wrong[1] = 0.0
-                return
+                return share
             if not abs(rates[0, a] - rates[1, a]) <= CLEAR * (abs(rates[0, a]) + abs(starts[0, a])):
                 wrong[1] = 1.0
-                return
+                return share
         if not same:
             wrong[1] = 2.0
-            return
-        update(states[0], arm, given[t, arm], Numbers(0.0, 0.0, normal[t].copy(), 0))
-        update(states[1], arm, other[t, arm], Numbers(0.0, 0.0, theirs.copy(), 0))
+            return share
+        gain = other[t, arm] if canary in (NO_CANARY, t) else given[t, arm]
+        if t == canary:
+            some[:] = 0.0
+            for i in range(len(effects)):
+                earn(states, 0, arm, given[t, arm] if i == len(GAINS) else GAINS[i], some)
+                copy(states, 2, 3)
+                draw(states, 3, some)
+                effects[i] = values(states[2])[arm]
+            apart = np.abs(effects[:-1] - effects[-1])
+            if apart.max() > 0.0:  # the next draw shows it
+                gain, share = GAINS[int(np.argmax(apart))], (effects.max() - effects.min()) / apart.max()
+        for game in range(2):
+            earn(states, game, arm, given[t, arm] if game == 0 else gain, own[game])
+            copy(states, 2, game)
     wrong[0] = -1.0
+    return share
 
 
 REASONS = (
@@ -95,16 +134,24 @@ class Draws:
     rounds: int
 
     def __post_init__(self) -> None:
-        self._follow = self.target.loop(follow)
+        self._follow = self.target.loop(
+            follow, draw=self.target.call(draw_on_copy), earn=self.target.call(earn_on_copy)
+        )
 
-    def coupled(self, given: Floats, other: Floats, name: str) -> float:
-        """μ of two games with these gains `[round, arm]`; Refuted if their draws cannot be made alike."""
-        moves, wrong = np.zeros(self.rounds), np.zeros(2)
-        normal = self.target.stream(f"normal, {name}").standard_normal(given.shape)
-        self._follow(np.repeat(self.target.state, 3), given, other, normal, moves, wrong)
+    def coupled(self, given: Floats, other: Floats, name: str, canary: int = NO_CANARY) -> float:
+        """μ of two games with these gains `[round, arm]`; Refuted if their draws cannot be made alike.
+
+        Some numbers are rare if the games have no canary.
+        """
+        rng, moves, wrong = self.target.stream(f"normal, {name}"), np.zeros(self.rounds), np.zeros(2)
+        normal = rng.standard_normal(given.shape)
+        if canary == NO_CANARY:
+            far = quantile(np.power(0.5, TAIL * rng.random(given.shape)), True)
+            normal = np.where(rng.integers(0, RARE, given.shape) == 0, np.copysign(far, normal), normal)
+        share: float = self._follow(np.repeat(self.target.state, 4), given, other, normal, canary, moves, wrong)
         if wrong[0] >= 0:
             raise Refuted(f"in round {int(wrong[0]) + 1:,} {REASONS[int(wrong[1])]}")
-        return float(np.sqrt(moves.sum()))
+        return share * math.sqrt(moves.sum())
 
     def cost(self, t: int, worth: float) -> float:
         """The least μ, over several games, of the gain of round t. One arm always has this gain, the others 1 - worth.
@@ -114,9 +161,7 @@ class Draws:
         arm = t % self.target.setting.n_arms
         given = np.full((self.rounds, self.target.setting.n_arms), 1 - worth)
         given[:, arm] = worth
-        other = given.copy()
-        other[t] = 1 - given[t]
-        return min(self.coupled(given, other, f"{t}, {worth}, {repeat}") for repeat in range(REPEATS))
+        return min(self.coupled(given, 1 - given, f"{t}, {worth}, {repeat}", t) for repeat in range(REPEATS))
 
 
 def audit_drawn(target: Target[Noisy]) -> Audit:
@@ -129,10 +174,14 @@ def audit_drawn(target: Target[Noisy]) -> Audit:
     words, others = f"{claim} of all draws of all arms", "other gains act like those that were played"
     assumed = "; ".join(filter(None, [others, like_these(games.rounds, setting.horizon)]))
     played = f"games of {games.rounds:,} rounds, with one other gain in {REPEATS} games for each of {len(canaries)}"
-    cost = games.rounds * (1 + len(canaries) * REPEATS)
+    made = pairs(games.rounds, target)
+    tables = [(rng.random(shape), rng.random(shape)), *(pair.tables(setting.n_arms) for pair in made)]
+    tables = tables[: max(1, ROUNDS // math.prod(shape))]
+    cost = games.rounds * (len(tables) + len(canaries) * REPEATS)
     so_far = Audit("VIOLATION", words, "", cost, played=played, assumed=assumed)
     try:
-        games.coupled(rng.random(shape), rng.random(shape), "twins")
+        for number, (given, other) in enumerate(tables):
+            games.coupled(given, other, f"twins {number}")
         mu, worst = max((games.cost(t, worth), t) for t, worth in canaries)
     except Refuted as refuted:
         return replace(so_far, found=str(refuted))

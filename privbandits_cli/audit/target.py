@@ -8,7 +8,6 @@ import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.audit.evidence import Test
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.views import Place, View, reader
@@ -44,7 +43,6 @@ class Target(Generic[V]):
     alpha: float
     budget: int
     seed: int
-    test: Test
     more: bool = False  # its steps ask for other numbers than one uniform and one Laplace number a round
     gaussian: bool = False  # the numbers that hide the gains of a bandit are normal
 
@@ -61,10 +59,10 @@ class Target(Generic[V]):
         """Fair coins 0 or 1, `[n]`: which of the two canaries each observation has."""
         return self.stream("coins").integers(0, 2, n).astype(float)
 
-    def numbers(self, kind: str, n: int) -> Floats:
+    def numbers(self, kind: str, n: int, game: int = 0) -> Floats:
         """Random numbers of this kind, `[n]`, drawn as in a game."""
         out = np.empty(n)
-        fill_of(kind, self.stream(kind))(out)
+        fill_of(kind, stream(self.seed, "audit", kind, trial=game))(out)
         return out
 
     def at(self, place: Place) -> Callable[..., Any]:
@@ -81,7 +79,8 @@ class Target(Generic[V]):
 
     def _names(self, template: Callable[..., Any], bound: Steps) -> tuple[tuple[str, Callable[..., Any]], ...]:
         called = template.__code__.co_names
-        places = {name: self.at(place) for name, place in vars(self.view).items() if name in called}
+        places = {name: place for name, place in vars(self.view).items() if name in called}
+        places = {name: self.at(place) for name, place in places.items() if isinstance(place, str) or callable(place)}
         return tuple((name, step) for name, step in (self.steps | places | bound).items() if name in called)
 
 

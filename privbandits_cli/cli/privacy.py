@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -111,27 +111,23 @@ def audit(
     config: Annotated[Path, typer.Argument(help="An experiment.")],
     overrides: Overrides = None,
     include: Include = None,
-    alpha: Annotated[float, typer.Option(callback=level, help="False-positive rate.")] = 0.001,
-    budget: Annotated[
-        int, typer.Option(min=1024, help="Rounds that statistical tests may observe, for each algorithm.")
-    ] = 2**18,
+    alpha: Annotated[
+        float, typer.Option(callback=level, help="False-positive rate of the test of whole numbers mod M.")
+    ] = 0.001,
+    budget: Annotated[int, typer.Option(min=1024, help="Rounds of the longest game with contexts.")] = 2**18,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the audit's random numbers.")] = 0,
-    test: Annotated[
-        Literal["bets", "counts"],
-        typer.Option(help="Statistical test: bets stops at a violation; counts uses the whole budget."),
-    ] = "bets",
     as_json: AsJson = False,
 ) -> None:
     """Try to refute the privacy guarantees of an experiment.
 
-    Where a release is a true value plus noise, the privacy loss is computed exactly from the game; statistical tests
-    cover the rest. An audit can refute a claim; it cannot prove one. Exit code 4 on a violation.
+    The privacy loss is computed from two games with different data that are made to release the same. An audit can
+    refute a claim; it cannot prove one. Exit code 4 on a violation.
     """
     from privbandits_cli.actions import audit
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.config import load
 
     experiment = load(config, overrides, include=include or (), admit=announced())
-    rows = audit.audit_experiment(experiment, alpha, budget, seed, test)
+    rows = audit.audit_experiment(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

@@ -418,9 +418,8 @@ def print_audits(rows: list[dict[str, Any]]) -> None:
                 print(filled(f"{word}: {row[key]}", "  ", "    "))
     print()
     notes = (
-        "ε lower bound: the largest privacy loss that was found, at the claim's δ. Where the evidence calls it exact, "
-        "it was computed; elsewhere it has confidence 95 %. detectable ε: the smallest true ε, at that δ and on that "
-        "game, for which this audit would have refuted the claim; – if it is not known. cost: rounds observed. An "
-        "audit can refute a claim; it cannot prove one."
+        "ε lower bound: the largest privacy loss that was found, at the claim's δ; it is computed. detectable ε: the "
+        "smallest true ε, at that δ and on that game, for which this audit would have refuted the claim; – if it is "
+        "not known. cost: rounds observed. An audit can refute a claim; it cannot prove one."
     )
     print(filled(notes))

@@ -41,7 +41,8 @@ class View:
 class Release(View):
     """The noisy gain `released(state, gain, rng)`, a step of the algorithm's file.
 
-    It has Laplace noise, or is one bit, which `rng.uniform` draws.
+    It has Laplace noise, or is one bit, which `rng.uniform` draws. In the game linear it is the noisy loss of a point,
+    `released(state, x, loss, rng)`, with noise that is linear in the Laplace numbers of the round.
     rounds: how many rounds one release covers; the noise is on their mean gain.
     """
 
@@ -55,18 +56,30 @@ class Release(View):
 
 @dataclass(frozen=True)
 class Noisy(View):
-    """One number for each arm, the only path by which a gain of that arm acts: noisy sums, means, reports, or draws.
+    """The noisy numbers that are the only path by which private data act.
 
-    When noise enters a number, and how long it stays there, is found by the audit. It is a scale times `rng.laplace`,
-    or times `rng.normal`, whichever the algorithm asks for. If it asks for K normal numbers a round and no others,
-    `choose` draws the numbers of all arms anew, and number a makes the noise of arm a.
-    canary: the range outside which a gain has no larger effect.
+    When noise enters a number, and how long it stays there, is found by the audit.
+
+    In a bandit, one number for each arm, the only path for gains of that arm: noisy sums, means, reports, or draws.
+    Its noise is a scale times `rng.laplace`, or times `rng.normal`, whichever the algorithm asks for. If it asks for K
+    normal numbers a round and no others, `choose` draws the numbers of all arms anew, and number a makes the noise of
+    arm a. canary: the range outside which a gain has no larger effect.
+
+    In the game linear, one number for each coordinate: the noisy sum of the losses so far, when `choose` has returned.
+    Its noise is linear in the numbers of `rng.laplace`, or of `rng.normal`.
+
+    With contexts, the noisy sums of x x' and x y as they are after `choose`, `[d, d + 1]`, of whose square part the
+    lower triangle counts; or the noisy sum of x y alone, `[d]`. Their noise is linear in numbers `rng.standard_normal`,
+    each of which enters one number of them in its round; or it is that of `mechanisms.wishart`. public: the arms of all
+    rounds are public, so that only rewards are private.
+
     modulus, noise: for the last noisy sum of each arm's batch, a whole number mod M with discrete noise of this law,
     which the batch's last gain draws; a gain is rounded to a whole number.
     """
 
     values: Place
     canary: Range = unit
+    public: bool = False
     modulus: Place | None = None
     noise: DiscreteLaplace | Skellam | None = None
 
@@ -89,130 +102,12 @@ class Arms(View):
 
 
 @dataclass(frozen=True)
-class Prefix(View):
-    """The noisy sums of the losses so far, through which alone losses act on the next point.
-
-    levels: the levels of the tree whose nodes carry the noise (mechanisms/tree.py); None: every loss has noise of its
-    own. Each coordinate of that noise is a number of `rng.laplace`, or of `rng.normal` if `gaussian`, times a scale,
-    drawn in the round that closes the node or in the next one.
-    top_up: a prefix also has the noise of a node for each level at which it has none; shared: this noise is drawn once
-    for each level of the tree, not anew for every prefix.
-    """
-
-    losses: Place
-    levels: int | None = None
-    top_up: bool = True
-    shared: bool = False
-    gaussian: bool = False
-
-
-@dataclass(frozen=True)
-class Correlated(View):
-    """The noisy sums of the losses so far, through which alone losses act on the next point; their noise is correlated.
-
-    The noise of all sums together is a linear function of the numbers of `rng.normal`, or of those of `rng.laplace`
-    unless `gaussian`. Each number acts on one coordinate. If every round has N numbers, and number i of a round enters
-    the noise of coordinate i in `update`, from the next sum on, long games are audited whole; else their first rounds.
-    The first round may have N more before these, which enter the first sum.
-    """
-
-    losses: Place
-    gaussian: bool = True
-
-
-@dataclass(frozen=True)
 class Leader(View):
     """The experts that are played, by report-noisy-max: the noisy sums of losses are secret.
 
     In some rounds `choose` has a number `rng.laplace[i]` or `rng.uniform[i]` for each expert i, which makes its noise,
     and the expert with the least noisy sum is chosen. Until the next such round, losses do not act on the points.
     """
-
-
-@dataclass(frozen=True)
-class NoisyLoss(View):
-    """The noisy loss of a point, `released(state, x, loss, rng)`, a step of the algorithm's file.
-
-    The noise is a scale times one number `rng.laplace[0]`, or <Z, x> of N Laplace numbers, times a scale.
-    """
-
-
-@dataclass(frozen=True)
-class Normal:
-    """Gaussian noise of deviation σ, symmetric on a matrix."""
-
-    sigma: float
-
-
-@dataclass(frozen=True)
-class Wishart:
-    """Wishart noise W(scale I, rows)."""
-
-    scale: float
-    rows: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ellipsoid(View):
-    """What a learner that plays by `games.ellipsoid` releases: a noisy matrix V, shifted by a multiple of I, and u~.
-
-    shift: that multiple; inverse, theta: V^-1 and θ~ = V^-1 u~; indefinite: the number of rounds in which V was not
-    positive definite, so that the last V and θ~ were kept.
-    """
-
-    shift: Place
-    inverse: Place = "inverse"
-    theta: Place = "theta"
-    indefinite: Place = "indefinite"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gram(Ellipsoid):
-    """Every release of V and u~ by the tree of `mechanisms.matrix_tree`; the noise is that of each node.
-
-    nodes: `[levels + 1, d, d + 1]`, at each level the noise of its node and of those above it.
-    """
-
-    noise: Normal | Wishart
-    nodes: Place = "noise"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountedGram(Ellipsoid):
-    """Every release of V and u~ by a counter (`mechanisms.counter`) with Gaussian noise of scale σ.
-
-    counter: the counter, whose coordinates are the numbers i >= j of V, row by row, each row before its number of u~;
-    those on the diagonal are divided by √2. In round t, `update` draws the counter's numbers for item t, and no others,
-    in this order. sums: `[rows, coordinates]`; the first row is the noise of the next release.
-    """
-
-    noise: Normal
-    counter: Any
-    sums: Place = "counter.noise"
-
-
-@dataclass(frozen=True, kw_only=True)
-class GramReport(Ellipsoid):
-    """What each round adds to the sums of reports of x x' and x y; the noise is that of each report.
-
-    reports: the sums, `[d, d + 1]`.
-    """
-
-    noise: Normal
-    reports: Place = "reports"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhaseSums(View):
-    """The noisy sum of x y, by which alone rewards act on later arms, where all arms are public.
-
-    In some rounds, which follow from public arms and earlier noisy sums, `update` adds the true sum since the last such
-    round, with Gaussian noise of deviation σ: its d normal numbers are the only ones that the algorithm draws.
-    sums: the noisy sum, `[d]`.
-    """
-
-    noise: Normal
-    sums: Place = "u"
 
 
 @dataclass(frozen=True)

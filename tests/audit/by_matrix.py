@@ -34,7 +34,7 @@ class Parameters(linear.Algorithm):
         return self.bounds(setting, self.delta)[0]
 
     def view(self, setting):
-        return views.Correlated("noisy", gaussian=self.gaussian)
+        return views.Noisy("noisy")
 
 
 def choose(state, x: np.ndarray, rng: Draws) -> None:

@@ -60,6 +60,7 @@ EARLY, KEPT_EARLY, BY_LOSS = "state.t <= 1000", times("state.kept[0] <= 1000"), 
 LEVEL = "counter.scale *"
 SPENT = "state.draws_left -= 1\n        throw(state, rng.uniform["
 THROWN, LEADER = "state.expert = expert", "np.argmin(state.losses)"
+FIRST_TOP_UP = {"if counter.gaussian": "if counter.items > 0:\n        return\n    if counter.gaussian"}
 NO_TOP_UP = {RELEASE: "state.wrapped.losses[:] += state.counter.noise[0]"}
 NO_SUM = {"noise[0, i] += x": "noise[0, i] = x"}
 PREFIX = "state.prefix[i] +="
@@ -81,13 +82,6 @@ MUTANTS = (
     Mutant("ln for levels", "dp_ftrl", share=math.log(EXPERTS.horizon) / height(EXPERTS.horizon)),
     Mutant("l2 norm for l1", "dp_ftrl", share=1 / math.sqrt(EXPERTS.n_arms)),
     Mutant("second level without noise", "dp_ftrl", times("level != 1", LEVEL), file="mechanisms.counter"),
-    Mutant("top-up missing", "dp_ftrl", NO_TOP_UP),
-    Mutant(
-        "top-up in the first round only",
-        "dp_ftrl",
-        {"if counter.gaussian": "if counter.items > 0:\n        return\n    if counter.gaussian"},
-        file="mechanisms.fresh_top_up",
-    ),
     Mutant("leader of the true prefix", "dp_ftrl", true_leader()),
     Mutant("leader of the true prefix, late", "dp_ftrl", true_leader(40_000)),
     Mutant("hint beside the prefix", "dp_ftrl", HINTED, kept=True),
@@ -108,7 +102,6 @@ MUTANTS = (
     Mutant("levels for the scale", "dp_ftrl", {LEVEL: "counter.levels *"}, file="mechanisms.counter"),
     Mutant("nodes forgotten after round 1,000", "dp_ftrl", dropped("state.t == 1001")),
     Mutant("unsigned sensitivity", "dp_ftrl, signed", share=0.5),
-    Mutant("top-up missing", "dp_ftrl, shared", NO_TOP_UP),
     Mutant("nodes forgotten after round 1,000", "dp_ftrl, shared", dropped("state.t == 1001")),
     Mutant("noise scale x 0.75", "dp_ftrl, Gaussian", share=0.75),
     Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", redrawn("normal", "len(state.counter.shared)")),
@@ -278,6 +271,16 @@ MUTANTS = (
     ),
     Mutant("noise scale x 0.75", "dp_ftpl", share=0.75),
     Mutant("no noise after round 1,000", "dp_ftpl", scaled(EARLY), file="algorithms.dp_ftrl"),
+    Mutant(
+        "top-up missing", "dp_ftpl", {"counter_release(state.counter, state.wrapped.losses, rng)": NO_TOP_UP[RELEASE]}
+    ),
+    Mutant("top-up in the first round only", "dp_ftpl", FIRST_TOP_UP, file="mechanisms.fresh_top_up"),
+    Mutant(
+        "top-up for the levels of the next prefix",
+        "dp_ftpl",
+        {"- ones(counter.items)": "- ones(counter.items + 1)"},
+        file="mechanisms.fresh_top_up",
+    ),
     Mutant("noise scale x 0.75", "dp_ftpl, BLT", share=0.75),
     Mutant("no cumulative sum (lowers regret)", "dp_ftpl, BLT", NO_SUM, file="mechanisms.blt"),
 )

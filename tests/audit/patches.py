@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 from privbandits_cli.audit.auditor import audit, reduced
-from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.steps import composition, steps
@@ -47,7 +46,7 @@ class Mutant:
     field: str = "scale"
     kept: bool = False
 
-    def audited(self, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
+    def audited(self, alpha: float, budget: int, seed: int) -> Audit:
         """The audit of this mutant against the claim of its subject."""
         subject = CORRECT[self.subject]
         parameters = subject.make()
@@ -62,7 +61,7 @@ class Mutant:
             part = next((part for part in ("counter", "oracle") if part in (state.dtype.names or ())), None)
             held = state if part is None else state[part]
             held[self.field] *= self.share
-        return audit(parameters, setting, alpha, budget, seed, self.steps(composition(parameters)), state, test)
+        return audit(parameters, setting, alpha, budget, seed, self.steps(composition(parameters)), state)
 
     def steps(self, modules: tuple[str, ...]) -> Steps:
         """The compiled steps of the algorithm of these modules, with the changes."""

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.linear import Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Contexts, Setting
@@ -35,9 +34,9 @@ class Subject:
         """The title in tables."""
         return ", ".join(filter(None, [self.make().tuned(self.setting).title, self.variant]))
 
-    def audited(self, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
+    def audited(self, alpha: float, budget: int, seed: int) -> Audit:
         """The audit of the correct algorithm."""
-        return audit(self.make().tuned(self.setting), self.setting, alpha, budget, seed, test=test)
+        return audit(self.make().tuned(self.setting), self.setting, alpha, budget, seed)
 
 
 def make(name: str, **parameters: Any) -> Algorithm:

@@ -1,24 +1,18 @@
 """The auditor of the game `linear`: the laws of noise, the mutants it catches, the algorithms it accepts."""
 
-import math
-
 import numpy as np
 import pytest
-from scipy import stats
 
 from privbandits_cli.accounting import gaussian, toeplitz
-from privbandits_cli.audit import laws
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.audit.prefix_games import TWINS, losses_of
-from privbandits_cli.audit.prefixes import Law
+from privbandits_cli.audit.linear_games import TWINS, losses_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
-from privbandits_cli.games.views import Correlated
 from privbandits_cli.mechanisms.honaker import Honaker
 from privbandits_cli.mechanisms.square_root import SquareRoot
-from tests.audit import FAST, SEEDS, conforms, each
-from tests.audit.linear_mutants import HALF, HALF_ROOT, HALF_SMOOTHED, ONE, ROOT, scaled
+from tests.audit import FAST, SEEDS, each
+from tests.audit.linear_mutants import FIRST_TOP_UP, HALF, HALF_ROOT, HALF_SMOOTHED, NO_TOP_UP, ONE, ROOT, scaled
 from tests.audit.mutants import CORRECT, MUTANTS, Mutant
 from tests.audit.subjects import EXPERTS, SHORT
 from tests.conftest import make, some
@@ -36,35 +30,6 @@ def test_the_ends_of_a_loss_set_have_its_largest_distances(space, signed):
     assert distances == pytest.approx(losses.changes(), rel=1e-12)
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 3, 6])
-def test_the_tail_of_a_sum_of_nodes_has_the_density_of_the_sum(nodes):
-    """Laplace nodes: the derivative of the tail against the Fourier inversion of (1 + s²)^-nodes on a grid."""
-    s, z, step = np.linspace(0, 400, 400_001), np.array([0.7, 3.0, 8.0]), 1e-4
-    characteristic = (1 + s**2) ** -float(nodes)
-    density = np.array([np.trapezoid(characteristic * np.cos(s * at), s) / math.pi for at in z])
-    low, high = (np.exp(laws.log_tail(z + move, nodes, False)) for move in (-step, step))
-    np.testing.assert_allclose((low - high) / (2 * step), density, atol=1e-3 if nodes == 1 else 1e-7)
-    assert np.exp(laws.log_tail(np.zeros(1), nodes, False)) == pytest.approx(0.5, abs=1e-12)
-
-
-@pytest.mark.parametrize("nodes", [1, 2, 5])
-@pytest.mark.parametrize("gaussian", [False, True])
-def test_noise_of_its_law_becomes_laplace_noise(nodes, gaussian):
-    """p-values are uniform if the law is right (the count below 0.05: the 1e-6 quantile), and see 5 % too little."""
-    rng = np.random.default_rng(nodes)
-    draw = rng.standard_normal if gaussian else lambda size: rng.laplace(size=size)
-
-    def p(n, factor=1.0):
-        noise = factor * draw((n, nodes)).sum(axis=1)
-        return conforms(laws.as_laplace(noise, laws.log_tail(noise, nodes, gaussian)))
-
-    assert sum(p(500) < 0.05 for _ in range(400)) <= stats.binom.ppf(1 - 1e-6, 400, 0.05)
-    assert p(20_000, 0.95) < 1e-4
-    other = math.sqrt(nodes) * (rng.laplace(size=100_000) / math.sqrt(2) if gaussian else rng.normal(size=100_000))
-    noise = other * (1.0 if gaussian else math.sqrt(2))  # the right deviation, another shape
-    assert conforms(laws.as_laplace(noise, laws.log_tail(noise, nodes, gaussian))) < 1e-6
-
-
 # ------------------------------------------------------------------------------------------- prefixes
 
 
@@ -72,39 +37,11 @@ def setting(space, horizon=2**16):
     return Setting(horizon, space.dimension, space=space)
 
 
-def members(t):
-    """The nodes of prefix t as ranges of losses: one for each 1 of t in binary, from the top."""
-    start, found = 0, set()
-    for level in reversed(range(t.bit_length())):
-        if t >> level & 1:
-            found.add((start, start + (1 << level)))
-            start += 1 << level
-    return found
-
-
-@pytest.mark.parametrize("rounds", [2, 3, 8, 21])
-def test_prefixes_are_taken_apart_into_nodes(rounds):
-    """A node with noise of its own size is found alone; a loss costs what the nodes that contain it cost."""
-    tree, fresh = (Law(1.0, False, 1, tree) for tree in (True, False))
-    rng = np.random.default_rng(rounds)
-    size = {node: rng.normal() for t in range(rounds) for node in members(t)}
-    prefixes = np.array([[sum(size[node] for node in members(t))] for t in range(rounds)])
-    closed = [max(members(t)) for t in range(1, rounds)]
-    np.testing.assert_allclose(tree.nodes(prefixes)[1:, 0], [size[node] for node in closed])
-    own = np.array([np.inf, *(abs(size[node]) for node in closed)])
-    total, met = tree.totals(own)
-    for loss in range(rounds - 1):
-        inside = {node for t in range(rounds) for node in members(t) if node[0] <= loss < node[1]}
-        assert met[loss] == len(inside) and total[loss] == pytest.approx(sum(abs(size[node]) for node in inside))
-    np.testing.assert_allclose(fresh.nodes(np.cumsum(own[1:])[:, None])[1:, 0], own[2:])
-    np.testing.assert_array_equal(fresh.totals(own), [own[1:], np.ones(rounds - 1)])
-
-
 @pytest.mark.parametrize("space", [Simplex(2), Sphere(3), Cube(1)], ids=str)
 def test_the_twins_losses_are_allowed_and_different(space):
     known = setting(space, 512)
     algorithm = make("dp_ftrl", epsilon=1.0).tuned(known)
-    target = Target(algorithm, known, None, {}, algorithm.state(known), None, 0.001, 1, 0, "bets")
+    target = Target(algorithm, known, None, {}, algorithm.state(known), None, 0.001, 1, 0)
     given, *others = (losses_of(target, 512, number) for number in range(TWINS + 1))
     for table in (given, *others):
         assert space.losses(False).admits(table) and (table is given or np.mean((given != table).any(axis=1)) > 0.6)
@@ -141,13 +78,13 @@ FOUND = {  # the round, the level and the field in question
     ("dp_ftrl", "leader of the true prefix"): [": prefix carries"],
     ("dp_ftrl", "leader of the true prefix, late"): ["in round 40,001,", ": prefix carries"],
     ("dp_ftrl", "hint beside the prefix"): ["in round 1,000,", ": kept carries"],
-    ("dp_ftrl", "second level without noise"): ["no noise of its own hides the loss of round 2"],
-    ("dp_ftrl", "a quarter of the noise from level 4 up"): ["of round 1 costs ε = 3.25", "round 16 closes at level 4"],
-    ("dp_ftrl", "a quarter of the noise on the last level"): ["costs ε = 1.1875", "round 32,768 closes at level 15"],
+    ("dp_ftrl", "second level without noise"): ["no noise of its own hides the loss of round 1 in prefix 2"],
+    ("dp_ftrl", "a quarter of the noise from level 4 up"): ["the loss of round 1 costs ε = 3.25, where 1 is allowed"],
+    ("dp_ftrl", "a quarter of the noise on the last level"): [
+        "the loss of round 1 costs ε = 1.187, where 1 is allowed"
+    ],
     ("dp_ftrl", "no noise after round 1,000"): ["no noise of its own hides the loss of round 1,001"],
-    ("dp_ftrl", "nodes forgotten after round 1,000"): ["prefix 1,001 does not have the noise of its nodes"],
-    ("dp_ftrl", "top-up missing"): ["prefix 0 does not have top-up noise"],
-    ("dp_ftrl, shared", "top-up missing"): ["prefix 0 does not have top-up noise"],
+    ("dp_ftrl", "nodes forgotten after round 1,000"): ["the loss of round 1 costs ε = 1.25, where 1 is allowed"],
     ("dp_ftrl, BLT", "noise scale x 0.75"): ["the loss of round 1 costs ε = 1.36"],
     ("dp_ftrl, BLT", "|c| of half of the rounds"): ["the loss of round 1 costs ε = 1.017"],
     ("dp_ftrl, BLT", "no cumulative sum (lowers regret)"): ["the loss of round 1 costs ε = 10,20"],
@@ -164,7 +101,7 @@ FOUND = {  # the round, the level and the field in question
     ("dp_ftrl, smooth", "one number for two nodes"): ["no noise of its own hides the loss of round 1 in prefix 1"],
     ("dp_ftrl, k-ary", "h - 1 levels"): ["costs ε = 1.333, where 1 is allowed"],
     ("dp_ftrl, k-ary", "noise of the last siblings alone (lowers regret)"): ["of round 1 costs ε = 14, where 1"],
-    ("dp_ftrl, k-ary", "one number for two nodes"): ["no noise of its own hides the loss of round 2"],
+    ("dp_ftrl, k-ary", "one number for two nodes"): ["no noise of its own hides the loss of round 2 in prefix 2"],
     ("dp_ftrl, k-ary", "leader of the true prefix, late"): ["in round 40,001,", ": prefix carries"],
     ("dp_ftrl, negative digits", "h - 1 levels"): ["costs ε = 2, where 1 is allowed"],
     ("dp_ftrl, negative digits", "leader of the true prefix"): [": prefix carries"],
@@ -173,7 +110,7 @@ FOUND = {  # the round, the level and the field in question
     ("dp_scrible", "base fed a thousandth of the true loss"): ["in round 2,", ": wrapped.losses carries"],
     ("dp_scrible", "no noise after round 1,000"): ["no noise hides the loss of round 1,001"],
     ("dp_scrible", "noise by the loss"): ["the noise of round 2 depends on the loss"],
-    ("dp_scrible, scalar", "noise scale x 0.75"): ["has 0.75 of its scale"],
+    ("dp_scrible, scalar", "noise scale x 0.75"): ["of the scale that ε takes"],
 }
 
 
@@ -208,30 +145,38 @@ STALE = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("counter", "changes"), [("Honaker", SWAPPED), ("smooth", STALE)], ids=["weights", "node"])
-def test_an_error_that_costs_no_privacy_is_not_accused(counter, changes):
-    """The weights of Honaker's estimates, swapped, and noise that is kept after its node: more noise, as much ε."""
-    mutant = Mutant("more noise", f"dp_ftrl, {counter}", changes, file=f"mechanisms.{counter.lower()}")
-    found = mutant.audited(0.001, 2**18, seed=0)
+@pytest.mark.parametrize(
+    ("subject", "changes", "file"),
+    [
+        ("dp_ftrl, Honaker", SWAPPED, "mechanisms.honaker"),
+        ("dp_ftrl, smooth", STALE, "mechanisms.smooth"),
+        ("dp_ftrl", NO_TOP_UP, ""),
+        ("dp_ftrl, shared", NO_TOP_UP, ""),
+        ("dp_ftrl", FIRST_TOP_UP, "mechanisms.fresh_top_up"),
+    ],
+    ids=["weights", "node", "no top-up", "no shared top-up", "first top-up"],
+)
+def test_an_error_that_costs_no_privacy_is_not_accused(subject, changes, file):
+    """The weights of Honaker's estimates, swapped; noise that is kept after its node; noise besides that of nodes."""
+    found = Mutant("other noise", subject, changes, file=file).audited(0.001, 2**18, seed=0)
     assert found.verdict == "CONSISTENT" and 0.99 < found.epsilon_seen <= 1, found.found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("horizon", [2, 37, 200, 256])
-def test_fresh_top_up_noise_hides_as_much_as_its_exact_account_says(horizon, monkeypatch):
-    """The whole matrix of a tree with fresh top-up noise, whose account is a recursion."""
-    check_fresh(horizon, monkeypatch)
+@pytest.mark.parametrize("horizon", [2, 37, 256, 300, 20_000])
+def test_fresh_top_up_noise_hides_as_much_as_its_exact_account_says(horizon):
+    """The matrix of a tree with fresh top-up noise, whose account is a recursion."""
+    check_fresh(horizon)
 
 
 @pytest.mark.parametrize("horizon", [2, 37])
-def test_fresh_top_up_noise_hides_as_much_in_short_games(horizon, monkeypatch, plainly):
-    check_fresh(horizon, monkeypatch)
+def test_fresh_top_up_noise_hides_as_much_in_short_games(horizon, plainly):
+    check_fresh(horizon)
 
 
-def check_fresh(horizon, monkeypatch):
+def check_fresh(horizon):
     known = setting(Simplex(2), horizon)
     algorithm = make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6).tuned(known)
-    monkeypatch.setattr(type(algorithm), "view", lambda self, known: Correlated("wrapped.losses"))
     found = audit(algorithm, known)
     assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(1.0, rel=1e-9), found.found
     less = audit(algorithm, known, state=less_noise(algorithm.state(known)))
@@ -302,25 +247,25 @@ def check_blt(space, horizon):
     assert first if horizon == 10**6 else found.epsilon_seen == pytest.approx(2.0, rel=1e-9)
 
 
-def test_a_blt_whose_noise_rounding_hides_is_not_auditable_and_one_that_draws_more_is_audited_early(monkeypatch):
+def test_a_blt_whose_noise_rounding_hides_is_not_auditable_and_one_that_draws_more_is_audited(monkeypatch):
     known = setting(Simplex(2))
     algorithm = make("dp_ftrl", epsilon=1e15, **BLT).tuned(known)
     found = audit(algorithm, known)
     assert found.verdict == "NOT AUDITABLE" and "is lost in the rounding of sums of losses" in found.found
     monkeypatch.setattr(type(algorithm), "draws", lambda self, known, rounds: {"normal": np.full_like(rounds, 3)})
     found = audit(make("dp_ftrl", **BLT).tuned(known), known)
-    assert found.verdict == "CONSISTENT" and "the first 256 of 65,536 rounds" in found.played
+    assert found.verdict == "CONSISTENT" and "games of 65,536 rounds" in found.played
 
 
 @pytest.mark.parametrize(
     "subject",  # the others in short games: tests/audit/test_short_games.py
-    some(["dp_ftrl", "dp_ftrl, Gaussian", "noisy_ftrl", "dp_scrible", "dp_scrible, scalar"], "dp_ftrl"),
+    some(["dp_ftrl", "dp_ftrl, Gaussian", "noisy_ftrl", "dp_ftpl"], "dp_ftrl"),
 )
 def test_noise_is_measured_to_a_millionth(subject):
     less = Mutant("less noise", subject, share=1 - 1e-5).audited(0.001, 2**18, seed=1)
     assert less.verdict == "VIOLATION" and "is allowed" in less.found
     more = Mutant("more noise", subject, share=1.5).audited(0.001, 2**18, seed=1)
-    assert more.verdict == "CONSISTENT" and "noise is larger than the claim needs" in more.found
+    assert more.verdict == "CONSISTENT" and more.epsilon_seen < 0.7
 
 
 @pytest.mark.usefixtures("either")

@@ -16,10 +16,10 @@ from tests.conftest import make
 SMALL = Setting(2**9, 3, space=Simplex(3))
 
 
-def raced(**own):
-    algorithm = make("rnm_ftnl", **own).tuned(SMALL)
-    setup = algorithm, SMALL, algorithm.view(SMALL), steps(composition(algorithm)), algorithm.state(SMALL)
-    return _race(Target(*setup, algorithm.guarantee(SMALL), alpha=0.001, budget=2**12, seed=0, test="bets"))
+def raced(setting=SMALL, **own):
+    algorithm = make("rnm_ftnl", **own).tuned(setting)
+    setup = algorithm, setting, algorithm.view(setting), steps(composition(algorithm)), algorithm.state(setting)
+    return _race(Target(*setup, algorithm.guarantee(setting), alpha=0.001, budget=2**12, seed=0))
 
 
 def test_the_mean_chance_of_an_expert_is_that_of_the_exponential_mechanism():

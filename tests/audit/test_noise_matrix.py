@@ -7,12 +7,13 @@ import pytest
 from scipy import optimize
 
 from privbandits_cli.accounting import gaussian
-from privbandits_cli.audit import correlated
+from privbandits_cli.audit import noise_matrix, noisy_sums
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
+from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import compile_step, unbound
 from tests.audit import by_matrix
-from tests.conftest import some
+from tests.conftest import make, some
 
 ROUNDS = 24
 NUMBERS = 48  # of each coordinate, some of which have no effect: all matrices share their compiled loops
@@ -238,7 +239,7 @@ FAULTS = [
     ("choose", used_twice, "VIOLATION", "in round 1, two games with the same prefixes play different points"),
     ("update", twice_the_sum, "VIOLATION", "prefix 1 is not the sum of the losses"),
     ("choose", shared_by_coordinates, "NOT AUDITABLE", "acts on several coordinates: give each coordinate its own"),
-    ("choose", other_numbers, "VIOLATION", "prefix 0 is not the sum of the losses and of noise"),
+    ("choose", other_numbers, "CONSISTENT", "a loss costs at most"),  # a uniform number besides is no matter
 ]
 
 
@@ -279,10 +280,60 @@ def test_laplace_noise_at_a_delta_is_judged_at_delta_0_only():
 
 @pytest.mark.parametrize(("first", "rounds"), [(16, ROUNDS), pytest.param(256, 300, marks=pytest.mark.slow)])
 def test_long_games_are_cut(first, rounds, monkeypatch):
-    assert correlated.FIRST == 256
-    monkeypatch.setattr(correlated, "FIRST", first)
+    assert noisy_sums.FIRST == 256
+    monkeypatch.setattr(noisy_sums, "FIRST", first)
     algorithm = leader((first - 1) * 2 * np.eye(rounds), False, 1.0)
     found = audit(algorithm, Setting(rounds, 2, space=Simplex(2)))
     assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(1.0)
     assert f"the first {first} of {rounds} rounds" in found.played
     assert "later rounds like the first ones" in found.assumed
+
+
+# ------------------------------------------------------------------------------------------ long games
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("gaussian", "verdict"), [(True, "NOT AUDITABLE"), (False, "VIOLATION")])
+def test_noise_of_two_kinds_of_numbers_is_not_accused_at_a_delta(gaussian, verdict, monkeypatch):
+    """Normal noise with a uniform number besides, too little by itself; at δ = 0 only the Laplace numbers count."""
+    kinds = original(leader(k_ary(2), gaussian, 1.0), Setting(ROUNDS, 2), np.arange(1, ROUNDS + 1))
+    monkeypatch.setattr(by_matrix.Parameters, "draws", lambda *_: kinds | {"uniform": np.ones(ROUNDS, np.int64)})
+    right = compile_step(by_matrix.choose)
+    bound = {"choose": compile_step(other_numbers, right_choose=right), "update": compile_step(by_matrix.update)}
+    found = audited(leader(k_ary(2), gaussian, 1.0), Simplex(2), bound=bound)
+    assert found.verdict == verdict, found.found
+    assert ("numbers of other kinds" in found.found) == gaussian
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("counter", "first", "words"),
+    [("tree", 16, "exactly: that of round 1, μ = "), ("honaker", 16, "costs at least ε = 0.")],
+)
+def test_gaussian_noise_of_more_numbers_than_sums_is_exact_if_numbers_leave_the_sums(
+    counter, first, words, monkeypatch
+):
+    """Of 40 rounds, 16 are the first ones. Numbers of Honaker's tree stay until the end: there are limits."""
+    monkeypatch.setattr(noisy_sums, "FIRST", first)
+    monkeypatch.setattr(noise_matrix, "ENTRIES", 300)
+    known = Setting(40, 2, space=Simplex(2))
+    found = audit(make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6, counter=counter).tuned(known), known)
+    assert found.verdict == "CONSISTENT" and words in found.found, found.found
+    assert ("no more than those of the first 16 rounds" in found.assumed) == (counter == "honaker")
+    assert (found.epsilon_seen == pytest.approx(1.0, rel=1e-9)) == (counter == "tree")
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_late_round_without_numbers_is_not_accused(monkeypatch):
+    monkeypatch.setattr(noisy_sums, "FIRST", 16)
+    known = Setting(40, 2, space=Simplex(2))
+    algorithm = make("noisy_ftrl", epsilon=1.0).tuned(known)
+    monkeypatch.setattr(type(algorithm), "draws", lambda self, known, rounds: {"laplace": np.where(rounds < 30, 2, 0)})
+    bound = steps(composition(algorithm)) | {"update": compile_step(no_number)}
+    found = audit(algorithm, known, bound=bound)
+    assert found.verdict == "NOT AUDITABLE" and "no numbers are drawn in round 30" in found.found, found.found
+
+
+def no_number(state, losses, rng):
+    for i in range(len(losses)):
+        state.wrapped.losses[i] += losses[i] + (state.scale * rng.laplace[i] if len(rng.laplace) else 0.0)

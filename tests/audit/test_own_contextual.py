@@ -40,7 +40,7 @@ class Parameters(contextual.Algorithm):
     def state(self, setting: Setting) -> Records:
         d, m = setting.known().dimension, levels(setting)
         return record(
-            t=0, hint=0.0, indefinite=0, sigma=self.sigma(setting), ridge=20 * math.sqrt(m * d) * self.sigma(setting),
+            t=0, hint=0.0, sigma=self.sigma(setting), ridge=20 * math.sqrt(m * d) * self.sigma(setting),
             noise=np.zeros((m + 1, d, d + 1)), sums=np.zeros((d, d + 1)), inverse=np.eye(d), theta=np.zeros(d),
         )
 
@@ -49,7 +49,11 @@ class Parameters(contextual.Algorithm):
         return [proved] if delta >= self.delta else []
 
     def view(self, setting):
-        return views.Gram(noise=views.Normal(self.sigma(setting)), shift="ridge")
+        return views.Noisy(noisy)
+
+
+def noisy(state: Record) -> Floats:
+    return state.sums + state.noise[0]
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:
@@ -112,18 +116,18 @@ FAULTS = {
     ),
     "a hint of middle rewards": (
         "    state.t += 1\n",
-        "    state.t += 1\n    if abs(reward) < 0.5:\n        state.sums[0, 0] += 1e-3\n",
-        "V or u~ is not the sum",
+        "    state.t += 1\n    if abs(reward) < 0.5:\n        state.ridge *= 0.5\n",
+        "another arm is played",
     ),
     "deep levels": (
         "        scale = state.sigma",
         "        scale = state.sigma * (0.25 if j >= 4 else 1.0)",
-        "does not have this law",
+        "a datum costs ε = ",
     ),
     "no late noise": (
         "        scale = state.sigma",
         "        scale = state.sigma * (0.0 if state.t >= 1000 else 1.0)",
-        "does not have this law",
+        "in round 1,002 what is released depends on the data",
     ),
     "noise by the data": (
         "        scale = state.sigma",
@@ -132,13 +136,13 @@ FAULTS = {
     ),
     "the counter restarts": (
         "    state.t += 1\n",
-        "    state.t = (state.t + 1) % 5000\n",
-        "in round 5,001 a node's noise was drawn anew before the node was complete",
+        "    state.t = (state.t + 1) % 50\n",
+        "a datum costs ε = ",
     ),
     "noise of another ε": (
         "gaussian.mu_of(self.epsilon,",
         "gaussian.mu_of(10 * self.epsilon,",
-        "costs ε = 1.957, μ = 1.34915",
+        "a datum costs ε = ",
     ),
     "the levels forgotten": ("math.sqrt(levels(setting)) * setting", "setting", "a datum costs ε = "),
 }
@@ -161,14 +165,14 @@ FEW = CONFIG.replace("65536", "16")  # rounds, for plain Python
 def test_an_honest_learner_is_not_accused_in_a_short_game(tmp_path):
     found = audited(tmp_path, OWN, FEW, budget=2**10)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert "of 16 rounds" in found["played"] and found["assumed"] == ""
+    assert "1 of 16 rounds" in found["played"] and found["assumed"].startswith("records cost at most what the ")
 
 
 @pytest.mark.slow
 def test_an_honest_learner_is_not_accused_in_the_configured_game(tmp_path):
     found = audited(tmp_path, OWN)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert "4 of 65,536 rounds" in found["played"] and found["assumed"] == ""
+    assert "1 of 65,536 rounds" in found["played"] and found["assumed"].startswith("records cost at most what the ")
 
 
 @pytest.mark.usefixtures("plainly")
@@ -198,6 +202,6 @@ def test_a_learner_that_keeps_its_sums_with_their_noise_is_not_accused(tmp_path)
     )
     text = text.replace("state.sums[r, c] + state.noise[0, r, c]", "state.sums[r, c]")
     text = text.replace("(state.sums[:, d] + state.noise[0, :, d])", "state.sums[:, d].copy()")
+    text = text.replace("views.Noisy(noisy)", 'views.Noisy("sums")')
     found = audited(tmp_path, text)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert found["assumed"] == ""

@@ -19,7 +19,7 @@ SMALL = Setting(64, 3)
 def games(**own):
     algorithm = make("gaussian_ts", mu=None, **own).tuned(SMALL)
     setup = algorithm, SMALL, algorithm.view(SMALL), steps(composition(algorithm)), algorithm.state(SMALL)
-    target = Target(*setup, algorithm.guarantee(SMALL), alpha=0.001, budget=2**12, seed=0, test="bets")
+    target = Target(*setup, algorithm.guarantee(SMALL), alpha=0.001, budget=2**12, seed=0)
     return Draws(target, int(SMALL.horizon))
 
 

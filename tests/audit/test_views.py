@@ -88,7 +88,7 @@ def test_every_audited_algorithm_declares_a_view_of_what_its_state_has(name):
     tuned = tuned.tuned(setting)
     view, states = tuned.view(setting), tuned.state(setting)
     assert (tuned.game, type(view)) in AUDITS and _error(
-        view, tuned.game, setting.n_arms, steps(composition(tuned)), states
+        view, tuned.game, setting, steps(composition(tuned)), states
     ) is None
     places = [place for place in vars(view).values() if isinstance(place, str)]
     assert all(np.size(views.read(states[0], place)) for place in places)
@@ -138,7 +138,7 @@ def check_verdict(tmp_path, share, verdict, **game):
             '"report"',
             "view returned 'report': in the game bandit return None, or one of views.Release(), views.Noisy(values), ",
         ),
-        ('views.Prefix("kept.sums")', "view returned a views.Prefix: in the game bandit return None, or one of views."),
+        ("views.Leader()", "view returned a views.Leader: in the game bandit return None, or one of views."),
         (
             'views.Noisy("kept.sum")',
             "view returned a views.Noisy of 'kept.sum', a field that the state does not have, did you mean "
@@ -152,7 +152,7 @@ def check_verdict(tmp_path, share, verdict, **game):
             "a views.Noisy whose `canary` is (0, 1): name a field of the state, or give a function",
         ),
         ('views.Noisy("kept.sums", lambda state: 1)', "`canary` have the shape (): it takes the lowest and the high"),
-        ("views.Arms(0.1)", "a views.Arms whose `model` is 0.1, not ExponentialWeights"),
+        ("views.Arms(0.1)", "whose `model` is 0.1, not ExponentialWeights or Dartboard"),
         ("views.Release()", "view returned a views.Release, which needs a function `released` in the algorithm's file"),
     ],
 )

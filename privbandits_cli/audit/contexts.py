@@ -1,0 +1,298 @@
+"""Audit of the noisy sums that a contextual learner plays by, through which alone arms and rewards act on later arms.
+
+Games are coupled on one tape. A is played with its random numbers. A first twin has other arms and rewards; every other
+twin has other arms and another reward in one round. In each round the fresh normal numbers of a twin are moved until it
+releases what A does. How the release grows with each number is measured.
+
+- Shown the arms of A, each twin must then play the arm of A. Otherwise data have acted past the release. This also
+  holds in rounds whose V is not positive definite: what a learner then does follows from the releases.
+- The moves of a twin must fit how A's release grows with the numbers. Otherwise data act on the noise.
+- If each number of a release has one fresh number, the moves are the only ones that hide a record, and their Euclidean
+  norm is its exact cost μ. Otherwise, as in a tree whose nodes are drawn anew, the numbers that still act are followed
+  (`Layers`): all releases are then a linear function of normal numbers, and Kalman's filter gives the exact μ.
+
+From the moves of one pair of records follow those of every other pair, and so the costliest pair.
+
+Wishart noise is not linear in its numbers. The audit makes it again of the same numbers, as `mechanisms.matrix_tree`
+does, and moves the lowest node of the first twin, whose arms are shorter, so that the node stays positive definite. The
+account of `accounting.wishart` is then that of the releases.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from privbandits_cli.accounting import gaussian, wishart
+from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.audit import context_loops as loops
+from privbandits_cli.audit.context_loops import Deal, Effects, Layers, Now
+from privbandits_cli.audit.tape import MOST, Tape, new_tape
+from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.verdict import EXACT, Audit, accounted, like_these
+from privbandits_cli.games.guards import WrongArm
+from privbandits_cli.games.players import Contexts
+from privbandits_cli.games.views import Noisy, read
+from privbandits_cli.mechanisms import matrix_tree
+from privbandits_cli.numerics.jit import PluginError, Records, interpreted, record
+from privbandits_cli.numerics.types import Floats, Ints
+
+LONGEST = 2**16  # rounds of a game
+NUMBERS = 2**21  # d (d + 1) times the rounds
+GAMES, EARLY = 16, 64  # short games, and their rounds
+SETS = 1021  # sets of arms; each round shows one of them
+PLACES = 64  # layers whose numbers act on a release
+SHORTER = 0.5  # the arms of the twins, as a share of those of A
+ROUNDING = 1e-9  # relative error of μ
+TIED = 1e-3  # share of the rounds whose ties may be near
+STARTS = 8  # of the search for the costliest pair
+FAULTS = {
+    loops.ARM: "with the same releases but other data before, another arm is played",
+    loops.DRAWS: "with the same releases but other data before, other random numbers are drawn",
+    loops.BARE: "what is released depends on the data, and no fresh `rng.standard_normal` hides it",
+    loops.SCALE: "the noise depends on the data, or is not linear in `rng.standard_normal`",
+    loops.HIDDEN: "no noise of its own hides an earlier record in what is released",
+    loops.OWN: "what is released depends on the arms of its own round, which no noise hides",
+    loops.WILD: "what is released is not a finite number: its noise has no law",
+    loops.LAW: "V or u~ is not the true sum with the Wishart noise of `mechanisms.matrix_tree` of the same numbers",
+}
+UNKNOWN = {
+    loops.CURVED: "the noise of what is released is not linear in `rng.standard_normal`: its cost cannot be computed",
+    loops.SEVERAL: "one `rng.standard_normal` acts on several numbers of the release: give each of them its own",
+    loops.LONG: f"more than {MOST:,} random numbers are drawn in a round",
+}
+
+
+class Played(NamedTuple):
+    """Games that were played: the arguments of `context_loops.play`."""
+
+    states: Records
+    words: Ints
+    tape: Tape
+    other: Tape
+    deal: Deal
+    effects: Effects
+    layers: Layers
+    counter: Records
+    moved: Floats
+    found: Ints
+    rows: Floats
+
+
+class Bench(NamedTuple):
+    """The compiled loops of a target."""
+
+    play: Callable[..., None]
+    follow: Callable[..., int]
+    turn: Callable[..., int]
+    again: Callable[..., int]
+
+
+def compiled(target: Target[Noisy], wishart: bool) -> Bench:
+    """The loops with the steps of a target, which may have Wishart noise."""
+    if not interpreted():
+        from privbandits_cli.audit import compiled_tape
+
+        assert compiled_tape  # compiled steps know the methods of a tape
+    matrix = np.ndim(read(target.state[0], target.view.values)) == 2
+    calls: dict[str, Any] = {"flat": target.call(loops.flat_matrix if matrix else loops.flat_vector)}
+    calls["turn"] = target.call(loops.one_turn, **calls)
+    steps = loops.again, loops.measure, loops.gauge, loops.follow, loops.tied, loops.grow
+    for step in (*steps, loops.conforms, loops.follow_wishart):
+        calls[step.__name__] = target.call(step if wishart or step in steps else loops.unprepared, **calls)
+    return Bench(target.loop(loops.play, **calls), *(calls[step] for step in ("follow", "turn", "again")))
+
+
+def products(row: Floats, size: int) -> Floats:
+    """What a record adds to the release: x x' and x y, or x y alone, `[C]`."""
+    d = len(row) - 1
+    if size == d:
+        alone: Floats = row[:d] * row[d]
+        return alone
+    parts: list[Floats] = [np.append(row[i] * row[: i + 1], row[i] * row[d]) for i in range(d)]
+    found: Floats = np.concatenate(parts)
+    return found
+
+
+def costliest(weights: Floats, known: Contexts, public: bool, rng: np.random.Generator) -> float:
+    """The largest Σ weights (difference of what two records add)², over pairs of records; found by search."""
+    from scipy import optimize
+
+    d, low = known.dimension, 0.0 if known.nonnegative else -known.reward
+
+    def rows(point: Floats) -> list[Floats]:
+        arms = [point[:d], point[:d] if public else point[d:]]
+        return [arm * known.norm / max(1.0, float(np.linalg.norm(arm))) for arm in arms]
+
+    def cost(point: Floats, rewards: tuple[float, float]) -> float:
+        one, other = (products(np.append(x, y), len(weights)) for x, y in zip(rows(point), rewards, strict=True))
+        return -float(weights @ (one - other) ** 2)
+
+    same = rng.standard_normal(d)
+    points = [np.concatenate([same, same]), *rng.standard_normal((STARTS, 2 * d))]
+    pairs = (known.reward, low), (known.reward, known.reward), (low, low)
+    return -min(float(optimize.minimize(cost, 2 * p, (pair,), tol=1e-12).fun) for p in points for pair in pairs)
+
+
+class Games:
+    """The coupled games of a target."""
+
+    def __init__(self, target: Target[Noisy]) -> None:
+        self.target, self.known = target, target.setting.known()
+        self.public = target.view.public
+        shape = np.shape(read(target.state[0], target.view.values))
+        d = self.known.dimension
+        self.size = d if len(shape) == 1 else d * (d + 3) // 2
+        self.reward = self.known.reward if math.isfinite(self.known.reward) else 1.0
+        self.bench = compiled(target, wishart=False)
+        self.longest = int(max(2, min(target.setting.horizon, LONGEST, target.budget, NUMBERS // (d * (d + 1)))))
+
+    def canaries(self, rounds: int) -> list[int]:
+        """The rounds, from 0, of the records that are changed alone: early, late and random ones, and those that a tree
+        whose nodes are drawn anew hides worst: with the binary digits 1, 11, 101, 1011, 10101, ..., counted from 1.
+        """
+        worst = [(2**k + 1) // 3 - 1 for k in range(1, rounds.bit_length())]
+        some = self.target.stream("canaries").integers(0, rounds, 3)
+        return sorted({int(t) for t in (*worst, 1, rounds // 2, rounds - 3, rounds - 2, *some) if 0 <= t < rounds - 1})
+
+    def dealt(self, name: str, rounds: int, through: bool) -> Deal:
+        """The arms, rewards and records of a game."""
+        known, k, rng, d = self.known, self.target.setting.n_arms, self.target.stream(name), self.known.dimension
+        bank = self.target.stream("arms").standard_normal((2, SETS, d, k))
+        bank *= known.norm * rng.random((2, SETS, 1, k)) / np.linalg.norm(bank, axis=2, keepdims=True)
+        bank[1] *= SHORTER
+        starts = np.array([-1, *(self.canaries(rounds) if rounds == self.longest else [])])
+        canary = np.zeros(rounds, np.int64)
+        canary[starts[1:]] = np.arange(1, len(starts))
+        records = rng.standard_normal((len(starts), 2, d + 1))
+        records[:, 1, :d] = records[:, 0, :d] if self.public else records[:, 1, :d]
+        size = known.norm * np.array([1.0, 1.0 if self.public else 0.7])[:, None]
+        records[..., :d] *= size / np.linalg.norm(records[..., :d], axis=2, keepdims=True)
+        records[..., d] = self.reward, 0.0 if known.nonnegative else -self.reward
+        if known.nonnegative:
+            bank, records = np.abs(bank), np.abs(records)
+        truth = np.array([[1.0], [-1.0]]) * np.append(np.ones(d) / (known.norm * math.sqrt(d)), 0.0)
+        truth[:, d] = self.reward
+        shown, numbers = rng.integers(0, SETS, (2, rounds)), rng.uniform(-1, 1, (2, rounds))
+        return Deal(bank, shown, self.public, numbers, truth, starts, canary, records, through)
+
+    def play(self, name: str, rounds: int, places: int = 0, through: bool = True) -> Played:
+        """Play games of so many rounds, with as many places for layers."""
+        deal, c, setting = self.dealt(name, rounds, through), self.size, self.target.setting
+        n, tape = len(deal.starts), new_tape(self.target.stream(f"noise of {name}"))
+        states = np.repeat(self.target.state, loops.TWINS + n + places)
+        counter = matrix_tree.state(setting.horizon, self.known.dimension, self.known.row_norm() ** 2, 0.0)
+        jitter = self.target.stream("jitter").uniform(-1.5, 1.5, 1009)
+        effects = Effects(np.full(MOST, -1), np.zeros(MOST), np.zeros(1, np.int64), np.zeros(MOST, np.int64), jitter)
+        shapes = (places, c), (c, places, places), (c, places, n)
+        layers = Layers(np.zeros(places, np.int64), *map(np.zeros, shapes))
+        moved, found, counters = np.zeros((n, c)), np.zeros(loops.FOUND, np.int64), record(**counter)
+        words = states.view(np.int64).reshape(len(states), -1)
+        rows = np.zeros((2, self.known.dimension + 1))
+        played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, rows)
+        try:
+            self.bench.play(*played)
+        except WrongArm as error:
+            arm, k, t = error.args
+            message = f"choose returned arm {arm} in round {t + 1}; the arms are 0 to {k - 1}"
+            raise PluginError(message, getattr(self.target.steps["choose"], "py_func", None)) from None
+        if found[loops.END] == loops.GAMMAS:
+            self.bench = compiled(self.target, wishart=True)
+            return self.play(name, rounds, places, through)
+        return played
+
+    def cost(self, played: Played) -> float:
+        """The largest μ of a record."""
+        pairs = [[products(row, self.size) for row in pair] for pair in played.deal.records]
+        differ = np.array([one - other for one, other in pairs])[1:]
+        weights = played.moved[1:] / differ**2
+        rng, best = self.target.stream("pairs"), np.argsort(weights.sum(axis=1))[-2:]
+        return math.sqrt(max(costliest(weights[i], self.known, self.public, rng) for i in best))
+
+    def carrier(self, played: Played) -> str:
+        """The fields of a twin's state that make it play another arm than A; "" if no field does so alone."""
+        states, _, _, other, deal, effects, *_, found, rows = played
+        t, twin, right = int(found[loops.ROUND]), loops.TWINS + int(found[loops.TWIN]), np.zeros(self.size)
+        canary, shown = deal.canary[t], deal.bank[0, deal.shown[0, t]]
+        arms = np.repeat(deal.records[canary, 0, :-1, None], shown.shape[1], 1) if canary else shown
+        other.moves[:] = 0.0
+        now = Now(t, rows[0], arms, other, right, 0.0)
+        arm, kept = self.bench.again(states, loops.BEFORE, now, right), states.copy()
+        now = now._replace(slack=loops.DIGITS * (1 + np.abs(right).max()))
+
+        def agrees(state: Records, row: Floats) -> bool:
+            """Whether a twin in this state, with this last record, plays the arm of A."""
+            states[twin] = state[0]
+            return bool(self.bench.follow(states, twin, now._replace(row=row), effects, 0.0 * right) == arm)
+
+        first, second = kept[twin : twin + 1], kept[loops.BEFORE : loops.BEFORE + 1]
+        for row in rows:
+            if not agrees(first, row):
+                return carrier(first, second, partial(agrees, row=row))
+        return ""
+
+
+def audit_contexts(target: Target[Noisy]) -> Audit:
+    """Whether arms follow from the releases alone, and whether these reveal more about a record than (ε, δ) allows."""
+    games, setting, claim = Games(target), target.setting, target.claim
+    if claim.delta == 0:
+        needs = "a views.Noisy of Gaussian noise, which needs a guarantee with δ > 0"
+        raise PluginError(f"view returned {needs}", type(target.algorithm).view)
+    shape = f"T = {int(setting.horizon):,}, d = {games.known.dimension}, {setting.n_arms} arms"
+    rounds, short = games.longest, min(EARLY, games.longest)
+    so_far = Audit("CONSISTENT", f"{claim} of all noisy sums", "", 0, assumed=like_these(rounds, setting.horizon))
+    so_far = replace(so_far, played=f"games: 1 of {rounds:,} rounds, {GAMES} of {short:,} rounds; {shape}")
+    costs = long = games.play("a long game", rounds, through=False)
+    if long.found[loops.FULL]:
+        costs = long = games.play("a long game", rounds, PLACES)
+        if long.found[loops.FULL]:
+            long = games.play("a long game", rounds)
+    played = [long]
+    for game in range(GAMES if long.found[loops.END] == loops.AGREED else 0):
+        played.append(games.play(f"game {game}", short))
+    cost, assumed = 0, [so_far.assumed]
+    for one in played:
+        end, t = int(one.found[loops.END]), int(one.found[loops.ROUND])
+        cost += t + 1
+        if end == loops.AGREED and one.found[loops.TIES] > 1 + TIED * len(one.deal.canary):
+            end = loops.ARM
+        if end in UNKNOWN:
+            return replace(so_far, verdict="NOT AUDITABLE", found=UNKNOWN[end])
+        if end != loops.AGREED:
+            fields = games.carrier(one) if end == loops.ARM and not one.counter["k"] else ""
+            words = f"in round {t + 1:,} {FAULTS[end]}"
+            words += f": the field `{fields}` of the state carries them" if fields else ""
+            return replace(so_far, verdict="VIOLATION", found=words, cost=cost)
+    so_far = replace(so_far, cost=cost)
+    if unforced := sum(int(one.found[loops.UNFORCED]) for one in played):
+        assumed.append(f"choose reads V and u~ alone, in {unforced:,} of {cost:,} rounds")
+    if games.public:
+        assumed.append("the arms of all rounds are public")
+    if rows := float(long.counter["k"][0]):
+        return of_wishart(target, replace(so_far, assumed="; ".join(filter(None, assumed))), rows)
+    alone = len(costs.moved) - 1
+    if costs is not long:
+        assumed.append(f"records after round {costs.found[loops.ROUND]:,} cost at most what those before it cost")
+    assumed.append(f"records cost at most what the {alone:,} cost that were changed alone")
+    mu, allowed = games.cost(costs), gaussian.mu_of(claim.epsilon, claim.delta)
+    mu = min(mu, allowed) if mu < (1 + ROUNDING) * allowed else mu
+    return accounted(target, replace(so_far, assumed="; ".join(filter(None, assumed))), mu)
+
+
+def of_wishart(target: Target[Noisy], so_far: Audit, rows: float) -> Audit:
+    """The verdict on Wishart noise of so many rows on each node, by its account."""
+    setting, claim, stated = target.setting, target.claim, target.algorithm.facts(target.setting).get("k", rows)
+    if rows < (1 - EXACT) * stated:
+        found = f"the Wishart noise has k = {rows:g} rows, and the algorithm states k = {stated:g}"
+        return replace(so_far, verdict="VIOLATION", found=found)
+    k = min(rows, wishart.MOST_FREEDOM)
+    seen = wishart.epsilon(claim.delta, k - setting.known().dimension, matrix_tree.n_levels(setting.horizon))
+    if seen > (1 + EXACT) * claim.epsilon:
+        found = f"a record costs ε = {at_least(seen)}: the Wishart noise has k = {rows:g} rows"
+        return replace(so_far, verdict="VIOLATION", found=found, epsilon_seen=seen)
+    found = f"a record costs at most ε = {at_most(seen)}, by the account of Wishart noise with k = {rows:g} rows"
+    return replace(so_far, found=found, epsilon_seen=seen, refutable=(1 + EXACT) * claim.epsilon)

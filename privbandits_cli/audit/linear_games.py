@@ -1,0 +1,279 @@
+"""Games of a linear learner whose losses and random numbers an audit chooses: whole games, or their first rounds.
+
+Losses and numbers determine a game, so a change of a number shows its effect.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.audit.target import Target, choose, update, values
+from privbandits_cli.audit.twins import carrier
+from privbandits_cli.games import guards
+from privbandits_cli.games.drawing import fill_of
+from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
+from privbandits_cli.numerics.jit import PluginError, Records
+
+ROUNDS = 2**16  # of a game, at most
+ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
+ROUNDING = 8 * float(np.finfo(float).eps)  # of one addition, with a margin
+TWINS = 6  # games with other losses
+LEAN = 0.25  # of half of the losses of a game, towards one coordinate
+
+Marks = tuple[Ints, Ints, Ints]  # by kind, where the numbers of each round begin, and where the last round's end
+
+
+class Refuted(Exception):
+    """A finding that refutes the claim."""
+
+
+class Unclear(Exception):
+    """A reason why an algorithm cannot be audited."""
+
+
+def check_view(target: Target[Any], feedback: str, wrong: str = "") -> None:
+    """Raise PluginError if the view does not fit the algorithm's feedback or its guarantee; wrong: another reason."""
+    if target.algorithm.feedback != feedback:
+        right = "a views.Release()" if feedback == "full" else "a views.Noisy(values)"
+        wrong = f'needs `feedback = "{feedback}"`: return {right}'
+    elif target.claim.epsilon == 0:
+        wrong = "has noise, but the guarantee is ε = 0, which no noise has"
+    if wrong:
+        view = type(target.view).__name__
+        raise PluginError(f"view returned a views.{view}, which {wrong}", type(target.algorithm).view)
+
+
+# ------------------------------------------------------------------------------------- random numbers
+
+
+def marks_of(target: Target[Any], most: int = ROUNDS) -> Marks:
+    """The marks of the first rounds, each `[rounds + 1]`."""
+    rounds = min(most, int(target.setting.horizon))
+    asked = guards.asked(target.algorithm, "draws", target.setting, np.arange(1, rounds + 1))
+    counts = (asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields)
+    u, v, w = (np.append(0, np.cumsum(count)) for count in counts)
+    return u, v, w
+
+
+def numbers_of(table: Draws, marks: Marks, t: int) -> Draws:
+    """The numbers of one round, a part of the table of all rounds."""
+    u, v, w = marks
+    return Draws(table.uniform[u[t] : u[t + 1]], table.laplace[v[t] : v[t + 1]], table.normal[w[t] : w[t + 1]])
+
+
+def copied(table: Draws, marks: Marks, t: int) -> Draws:
+    """The numbers of one round, in arrays of their own that a step may write into."""
+    now = numbers_of(table, marks, t)
+    return Draws(now.uniform.copy(), now.laplace.copy(), now.normal.copy())
+
+
+def copy_of(table: Draws) -> Draws:
+    """A table of its own with the same numbers."""
+    return Draws(*(numbers.copy() for numbers in table))
+
+
+def drawn(target: Target[Any], marks: Marks, game: str) -> Draws:
+    """A table of random numbers; `game` selects which."""
+    tables = [np.empty(int(mark[-1])) for mark in marks]
+    for kind, table in zip(Draws._fields, tables, strict=True):
+        fill_of(kind, target.stream(f"{kind}, {game}"))(table)
+    return Draws(*tables)
+
+
+def step_of(ratio: float) -> float:
+    """The power of 2 by which a number is moved to measure its effect: about as far as losses move a release.
+
+    ratio: the size of a release in units of the noise. A step of 1 would be lost in the rounding of little noise.
+    """
+    return float(2.0 ** max(0, math.ceil(math.log2(max(ratio, 1.0)))))
+
+
+def losses_of(target: Target[Any], rounds: int, number: int) -> Floats:
+    """A table of losses, `[round, N]`; two of them differ in most rounds and lean towards different coordinates.
+
+    Some losses are 0, or an end of the loss set, for noise that depends on the losses; those of later tables are round
+    numbers, for a step that waits for one.
+    """
+    allowed, n, t = loss_set(target.setting), target.setting.n_arms, np.arange(rounds)
+    lean = np.zeros((rounds, n))
+    lean[t, (np.frexp(t + 1)[1] - number) % n] = LEAN  # towards another coordinate in each doubling of the rounds
+    name = ("losses", "other losses")[number] if number < 2 else f"other losses {number}"
+    uniform, leaning = target.stream(name).spawn(2)
+    table = allowed.uniform(uniform)(rounds)
+    table[t % 2 == 0] = allowed.leaning(leaning)(lean)[t % 2 == 0]
+    if number > 1:
+        grid = (2, 4, 10)[number % 3]
+        table = np.trunc(grid * table) / grid
+    ends = {5: 0.0, 7: -1, 11: 1} if number else {3: 0.0, 7: 1, 11: -1}
+    for phase, end in ends.items():
+        table[t % 16 == phase] = {0.0: np.zeros(n), -1: allowed.ends()[0], 1: allowed.ends()[1]}[end]
+    return table
+
+
+# ------------------------------------------------------------------------------------- words
+
+
+def played(target: Target[Any], rounds: int) -> str:
+    """The numbers of rounds and coordinates that are played, in words."""
+    horizon = int(target.setting.horizon)
+    first = f"{rounds:,}" if rounds == horizon else f"the first {rounds:,} of {horizon:,}"
+    return f"{first} rounds, N = {target.setting.n_arms}"
+
+
+def assumed(target: Target[Any], rounds: int, points: Floats | None = None) -> str:
+    """The assumptions that are not tested, in words; points: those of a game, if they were compared up to ALIKE."""
+    later = ", and later rounds like the first ones" if rounds < target.setting.horizon else ""
+    near = f"; points that differ by less than {ALIKE:g} of the radius differ by rounding"
+    between = points is not None and bool((points != np.round(points)).any())  # not vertices
+    return f"other losses are treated like those that were played{later}{near * between}"
+
+
+# ------------------------------------------------------------------------------------- games with full information
+
+
+def observe_sums(states: Records, given: Floats, own: Draws, marks: Marks, sums: Floats, points: Floats) -> None:
+    """Play on against `given[round, N]`; fill `sums[round, N]`, by which a point is chosen, and `points[round, N]`."""
+    for t in range(len(given)):
+        now = numbers_of(own, marks, t)
+        choose(states[0], points[t], now)
+        sums[t] = values(states[0])
+        update(states[0], given[t], now)
+
+
+class Game(NamedTuple):
+    """The noisy sums and points of a game, `[round, N]`, and its last state."""
+
+    sums: Floats
+    points: Floats
+    state: Records
+
+
+@dataclass
+class Bench:
+    """A game and its variants.
+
+    kind: of the numbers that the noise is made of; numbers: those of all rounds by kind, which `marks` divide; given:
+    the losses, `[round, N]`; cost: the rounds of all games so far.
+    """
+
+    target: Target[Any]  # with noisy sums as its view
+    kind: str
+    marks: Marks
+    numbers: Draws
+    given: Floats
+    cost: int = 0
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds of a game."""
+        return len(self.given)
+
+    @property
+    def others(self) -> Iterator[Floats]:
+        """The losses of twins."""
+        return (losses_of(self.target, self.rounds, number) for number in range(1, TWINS + 1))
+
+    @cached_property
+    def first(self) -> Game:
+        """The game as it is."""
+        return self.play()
+
+    def play(
+        self,
+        own: Draws | None = None,
+        given: Floats | None = None,
+        rounds: range | None = None,
+        state: Records | None = None,
+    ) -> Game:
+        """Play these rounds, counted from 0."""
+        rounds = range(self.rounds) if rounds is None else rounds
+        self.cost += len(rounds)
+        state = (self.target.state if state is None else state).copy()
+        given = (self.given if given is None else given)[rounds.start : rounds.stop].copy()  # a step might write there
+        sums, points = np.empty_like(given), np.zeros_like(given)
+        marks = tuple(mark[rounds.start :] for mark in self.marks)
+        self.target.loop(observe_sums)(state, given, copy_of(own or self.numbers), marks, sums, points)
+        return Game(sums, points, state)
+
+    def shortened(self, rounds: int) -> "Bench":
+        """The first rounds alone."""
+        u, v, w = (mark[: rounds + 1] for mark in self.marks)
+        numbers = Draws(*(table[: mark[-1]] for table, mark in zip(self.numbers, (u, v, w), strict=True)))
+        return replace(self, marks=(u, v, w), numbers=numbers, given=self.given[:rounds])
+
+    def own(self, numbers: Draws) -> Floats:
+        """The numbers of the kind that the noise is made of."""
+        table: Floats = getattr(numbers, self.kind)
+        return table
+
+    def mark(self) -> Ints:
+        """Where the numbers of this kind of each round begin, and where the last round's end, `[rounds + 1]`."""
+        return self.marks[Draws._fields.index(self.kind)]
+
+    def check_finite(self) -> None:
+        """Raise Refuted if a sum is infinite or NaN."""
+        broken = first_row(~np.isfinite(self.first.sums))
+        if broken < self.rounds:
+            raise Refuted(f"prefix {broken:,} is not a finite number: its noise has no law")
+
+    def acts(self, *kinds: str, kept: Ints | None = None) -> bool:
+        """Whether other random numbers of these kinds lead to other sums; kept: where N numbers of `kind`
+        begin that stay."""
+        anew = drawn(self.target, self.marks, "anew")
+        if kept is not None:
+            places = kept[:, None] + np.arange(self.given.shape[1])
+            self.own(anew)[places] = self.own(self.numbers)[places]
+        other = self.play(self.numbers._replace(**{kind: getattr(anew, kind) for kind in kinds}))
+        return not np.array_equal(other.sums, self.first.sums, equal_nan=True)
+
+    def slack(self, *games: Game) -> float:
+        """How far equal sums may differ by rounding."""
+        return ROUNDING * math.sqrt(self.rounds) * max(float(np.abs(game.sums).max()) for game in games)
+
+    def apart(self, game: Game, other: Game) -> tuple[int, int]:
+        """The first rounds, counted from 0, in which two games have other sums, and other points."""
+        near = ALIKE * self.target.setting.decisions().radius()
+        sums = ~(np.abs(game.sums - other.sums) <= self.slack(game, other))
+        return first_row(sums), first_row(~(np.abs(game.points - other.points) <= near))
+
+    def compare(self, twin: Game, numbers: Draws, given: Floats, start: int = 0) -> None:
+        """Raise Refuted if the twin with these numbers and losses, from round `start`, has other sums or points."""
+        sums, points, state = self.first
+        prefix, point = (start + t for t in self.apart(Game(sums[start:], points[start:], state), twin))
+        if point < prefix:
+            words = f"in round {point + 1:,}, two games with the same prefixes play different points"
+            raise Refuted(f"{words}: {self._carrier(point, numbers, given)} carries the losses past the view")
+        if prefix < self.rounds:
+            raise Refuted(f"prefix {prefix:,} {NOT_LINEAR.format(self.kind)}")
+
+    def _carrier(self, t: int, numbers: Draws, given: Floats) -> str:
+        """The fields of the state that make the twin with these numbers and losses play differently in this round."""
+        own, other = (self.play(table, losses, range(t)).state for table, losses in ((None, None), (numbers, given)))
+
+        def first_apart(mixed: Records) -> tuple[int, int]:
+            game, right = (self.play(rounds=range(t, t + 1), state=state) for state in (mixed, own))
+            return self.apart(game, right)
+
+        past = carrier(own, other, lambda mixed: first_apart(mixed) == (1, 0))  # the same prefix, another point
+        found = past or carrier(own, other, lambda mixed: first_apart(mixed)[1] == 0)
+        return found or "a random number, or several fields,"
+
+
+NOT_LINEAR = "is not the sum of the losses and of noise that does not depend on them and is linear in `rng.{}`"
+
+
+def bench(target: Target[Any], kind: str, most: int = ROUNDS) -> Bench:
+    """The games of an audit, of at most this many rounds."""
+    marks = marks_of(target, most)
+    return Bench(target, kind, marks, drawn(target, marks, "first"), losses_of(target, len(marks[0]) - 1, 0))
+
+
+def first_row(wrong: NDArray[np.bool_]) -> int:
+    """The first row of `wrong[round, N]` with a True; the number of rows if there is none."""
+    rows = np.flatnonzero(wrong.any(axis=1))
+    return int(rows[0]) if len(rows) else len(wrong)

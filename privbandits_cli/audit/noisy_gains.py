@@ -1,0 +1,132 @@
+"""Audit of noisy gains and noisy numbers of arms, by couplings of bandit games.
+
+The game is the configured one, with all its rounds or its first `coupling.LONGEST` rounds. All gains differ in pairs of
+games with several tables of gains (`coupling.pairs`), each with numbers of its own. Then one gain differs at a time:
+every gain if the game has at most EVERY rounds, else CANARIES and others (`_canaries`).
+"""
+
+import math
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.accounting.rounding import at_most
+from privbandits_cli.audit import coupling, excuses, lockstep
+from privbandits_cli.audit.bits import audit_bits
+from privbandits_cli.audit.coupling import CANARIES, SLACK, WEAKER, Played, Spent, game_of, pairs
+from privbandits_cli.audit.lockstep import AGREED, compiled
+from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.verdict import Audit, claimed, like_these
+from privbandits_cli.games.views import Noisy, Release
+
+EVERY = 2**12  # rounds of a game in which every gain is changed alone
+WEAKEST = 4  # releases with the least noise, whose gains are canaries
+HIDDEN = 0.1  # share of ε, or of a LITTLE one, that rounding may hide
+LITTLE = 1e-4
+UNMOVED = "no gain changes what the view names: let it name numbers that every gain changes"
+ROUNDED = f"numbers of a field that differ by less than {lockstep.GRAIN:g} of its largest one differ by rounding"
+ROUNDS = 2**24  # of all games with one other gain together
+
+
+class Coupling(NamedTuple):
+    """The result of coupled games.
+
+    rounds: the number of rounds of each game. violation: the violation in words, or "". loss: the largest privacy loss
+    of one gain, in nats, exact. canaries: the number of gains whose loss was computed. unknown: in words, why the games
+    decide nothing, or "". assumed: in words, what some of these games took for granted.
+    """
+
+    rounds: int
+    violation: str = ""
+    loss: float = 0.0
+    canaries: int = 0
+    unknown: str = ""
+    assumed: str = ""
+
+    def games(self) -> str:
+        """The games that were played, in words."""
+        alone = f", {self.canaries:,} with one other gain" if self.canaries else ""
+        return f"pairs of games of {self.rounds:,} rounds with equal releases{alone}"
+
+
+def coupled(target: Target[Noisy | Release]) -> Coupling:
+    """Play pairs of games with equal releases: all gains different, and then one gain different at a time."""
+    rounds, rng, loops = int(min(target.setting.horizon, coupling.LONGEST)), target.stream("couple"), compiled(target)
+    canaries: set[int] = set()
+    linear, worst, rounded, known = True, Spent(), False, 0.0
+    local = target.algorithm.local or isinstance(target.view, Release)
+    for number, pair in enumerate(pairs(rounds, target)):
+        game = game_of(target, loops, pair, number, rounds)
+        whole = game.all_different()
+        first, chosen = whole[0], []
+        linear &= first.linear and first.hidden <= HIDDEN * max(target.claim.epsilon, LITTLE)
+        if first.outcome == AGREED and not whole[1].excess and linear:
+            cost = float(first.costs[first.arms == pair.best].max(initial=0.0))
+            chosen = _few(first, pair.best)
+            if cost > (1 + WEAKER) * known:
+                chosen = _weakest(first, pair.best) if known else _canaries(first, rng)
+                known = cost
+        for alone, (found, spent) in enumerate(chain([whole], game.one_different(first, chosen))):
+            linear, worst, rounded = linear and found.linear, max(worst, spent), rounded or found.rounded
+            canaries |= {spent.gain} if alone else set()
+            violation = game.violation(found, spent, local)
+            if violation:
+                return Coupling(rounds, violation, spent.loss, unknown=excuses.of(game, found, spent))
+    if not linear:
+        return Coupling(rounds, unknown=excuses.transformed(target))
+    others = f"gains cost at most what the {len(canaries):,} cost that were changed alone"
+    assumed = "; ".join(filter(None, [(len(canaries) < rounds) * others, rounded * ROUNDED]))
+    return Coupling(rounds, "", worst.loss, len(canaries), "" if worst.loss else UNMOVED, assumed)
+
+
+def _canaries(found: Played, rng: Generator) -> list[int]:
+    """The rounds, counted from 0, whose gain is a canary, given a game without them: all of a short game.
+
+    In a longer one they are the first rounds, those around powers of two, random ones, and those around releases with
+    the least noise. In a binary tree, a gain is in many nodes if the number of earlier plays of its arm is a multiple
+    of a large power of two.
+    """
+    rounds = len(found.costs)
+    if rounds <= EVERY:
+        return list(range(rounds))
+    powers = 2 ** np.arange(int(math.log2(rounds)) + 1)
+    some = rng.integers(0, rounds, min(CANARIES, ROUNDS // rounds))
+    kept = [*range(8), *(powers - 2), *(powers - 1), *powers, *some, *_weakest(found)]
+    return sorted({int(t) for t in kept if 0 <= t < rounds})
+
+
+def _few(found: Played, best: int) -> list[int]:
+    """The rounds of four gains of an arm: the first one, those after a half and after most plays, and the last one."""
+    own = np.flatnonzero(found.arms == best)
+    return sorted({int(own[i]) for i in (0, len(own) // 2, len(own) * 3 // 4, len(own) - 1)}) if len(own) else []
+
+
+def _weakest(found: Played, best: int | None = None) -> list[int]:
+    """The rounds of gains that the least noise hides, of one arm or of all: see `_canaries`."""
+    costs, kept = np.where((found.arms == best) | (best is None), found.costs, 0.0), set[int]()
+    costly = np.flatnonzero(costs >= (1 - SLACK) * costs.max())
+    for t in [*costly[: WEAKEST // 2], *costly[-WEAKEST // 2 :]]:
+        own = np.flatnonzero(found.arms == found.arms[t])
+        sizes = 2 ** np.arange(len(own).bit_length())
+        starts = np.searchsorted(own, t) // sizes * sizes
+        kept |= set(own[np.minimum([*starts, *(starts + sizes)], len(own) - 1)].tolist())
+    return sorted(kept)
+
+
+def audit_noise(target: Target[Any]) -> Audit:
+    """Whether arms follow from the releases alone, and whether these reveal more about a gain than (ε, δ) allows."""
+    found, claim = coupled(target), claimed(target)
+    if found.unknown == excuses.UNIFORM and isinstance(target.view, Release):
+        return audit_bits(target)
+    if found.unknown:
+        return Audit("NOT AUDITABLE", claim, found.unknown.format(target.noise), 0)
+    if found.violation:
+        return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
+    most = f"no arm after arm {coupling.ARMS} is ever the best one" if target.setting.n_arms > coupling.ARMS else ""
+    later = "; ".join(filter(None, [like_these(found.rounds, target.setting.horizon), most, found.assumed]))
+    at = " at δ = 0" if target.claim.delta > 0 and not target.gaussian else ""
+    cost = f"a gain costs at most ε = {at_most(found.loss)}{at}, exactly: less noise would be found"
+    words, games = f"equal releases lead to equal arms; {cost}", found.games()
+    return Audit("CONSISTENT", claim, words, found.rounds, found.loss, target.claim.epsilon, games, later)
