@@ -197,7 +197,7 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     claim, view = base.guarantee(setting), base.view(setting)
     if claim is None or view is None or math.isinf(claim.epsilon):
         return audit(base, setting, half.alpha, target.budget, target.seed)  # not auditable
-    if not isinstance(view, views.Noisy):
+    if not isinstance(view, views.Noisy) or view.public:  # which takes it for granted that arms are no secret
         return Audit("NOT AUDITABLE", str(target.claim), "no audit supports this base", 0)
     inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
     error = _error(inner.view, base.game, setting, target.steps, target.state)

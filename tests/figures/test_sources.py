@@ -25,9 +25,9 @@ def test_what_draws_is_found_through_its_imports(package):
         name for name in found if name.startswith(("cli/", "report/", "claims/", "audit/", "actions/", "engine/"))
     }
     (package / "analysis" / "rates.py").write_text(
-        "def rates():\n    from privbandits_cli.audit import (\n        laws,\n    )"
+        "def rates():\n    from privbandits_cli.audit import (\n        evidence,\n    )"
     )
-    assert package / "audit" / "laws.py" in drawing(package)
+    assert package / "audit" / "evidence.py" in drawing(package)
 
 
 @pytest.mark.parametrize(
