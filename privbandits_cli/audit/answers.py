@@ -43,7 +43,7 @@ def advance(states: Records, deal: Deal, tape: Tape, row: Floats, begin: int, en
 
 
 def answer(states: Records, now: Now, first: int, given: Floats, arms: Ints, counts: Ints, out: Floats) -> None:
-    """The arms of the round that begins in `states[1]`, and how many uniform numbers they took, both `[tries]`.
+    """Let the learner choose from `states[1]` once for each try: the arms, and how many uniform numbers each one took.
 
     given: the uniform numbers from the place `first` of the tape on, `[tries, numbers]`.
     """

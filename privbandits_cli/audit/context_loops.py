@@ -239,10 +239,10 @@ def settled(words: Ints, one: int, other: int) -> bool:
 
 
 def grow(states: Records, words: Ints, first: int, now: Now, ranks: Ints, layers: Layers) -> bool:
-    """Play the layers' games, whose states begin at `first`, and add a layer for the new numbers of each rank.
+    """Play on the games of the layers, and add layers for the new numbers, one for each rank.
 
-    ranks: which of the new numbers that enter the same number of the release it is, `[MOST]`. Returns whether there was
-    room.
+    first: the place of the first of these games among the states. ranks: which of the new numbers that enter the same
+    number of the release it is, `[MOST]`. Returns whether there was room.
     """
     tape, found, newest = now.tape, np.zeros(len(now.right)), -1
     for j in range(tape.at[KNOWN]):

@@ -87,8 +87,10 @@ def measure(
 ) -> int:
     """Find the N numbers that hide the loss of each round; fill `where[round]`, their begin, and `rates[round, N]`.
 
-    They are numbers of the round that are not in its sum, or of the next round: the last N of it, the N before, or so
-    on. where: -1 if there are none. rates: by how much the next sum grows per unit of each. table: the numbers of `own`
+    They are N numbers in a row, of the round, if its sum does not have them yet, or of the next one. The last N of a
+    round are tried first, then the N before these.
+
+    where: -1 if there are none. rates: by how much the next sum grows per unit of each. table: the numbers of `own`
     that are moved, by `by[round, N]`; mark: where those of each round begin. sums, points: those of the game without a
     move; slack, near: smaller differences of them are rounding. Return the first round whose point depends on them.
     """

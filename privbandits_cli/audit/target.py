@@ -55,10 +55,6 @@ class Target(Generic[V]):
         """Random numbers for this purpose."""
         return stream(self.seed, "audit", name, trial=0)
 
-    def coins(self, n: int) -> Floats:
-        """Fair coins 0 or 1, `[n]`: which of the two canaries each observation has."""
-        return self.stream("coins").integers(0, 2, n).astype(float)
-
     def numbers(self, kind: str, n: int, game: int = 0) -> Floats:
         """Random numbers of this kind, `[n]`, drawn as in a game."""
         out = np.empty(n)
