@@ -172,7 +172,7 @@ def test_conformance_is_a_p_value_and_detects_five_percent():
 @pytest.mark.usefixtures("plainly")
 def test_arms_that_are_drawn_in_another_order_are_not_accused():
     """They are drawn from the last one to the first. Controls: other probabilities; some numbers draw another arm."""
-    setting = Setting(16, 3)
+    setting = Setting(4, 3)
     algorithm = make("exp3", gamma=0.5).tuned(setting)
     right = steps(composition(algorithm))
 

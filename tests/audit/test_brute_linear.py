@@ -106,8 +106,9 @@ def delta(covariance, change, epsilon):
             return (p - q - epsilon), max(0.0, np.exp(p) - np.exp(epsilon + q)) / constant
 
         low, high = excess(0.0)[0], excess(1.0)[0]
-        kink = np.clip(-low / (high - low), -ends[-1], ends[-1])  # the logarithm of the ratio is linear
-        points = [-ends[-1], kink, ends[-1]]
+        points = [-ends[-1], ends[-1]]
+        if low != high:  # the logarithm of the ratio is linear
+            points.insert(1, np.clip(-low / (high - low), *points))
         parts = (integrate.quad(lambda s: excess(s)[1], *part, epsabs=1e-12) for part in itertools.pairwise(points))
         return sum(part[0] for part in parts)
 
