@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli.games.players import Contexts
-from privbandits_cli.games.rough_scores import bound, rough_room, ruled_out, squares
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
 
@@ -41,7 +40,6 @@ def room(known: Contexts, n_arms: int) -> dict[str, Any]:
         "scores": np.zeros(tile),
         "rows": np.zeros((2, tile)),
         "tiles": np.zeros((tiled, tile)),
-        "rough": rough_room(known.dimension, n_arms),
     }
 
 
@@ -85,12 +83,8 @@ def optimistic_of_many(state: Record, wide: float, arms: Floats) -> int:
     """`optimistic` for many coordinates: tile by tile, each row of V^-1 is applied to all arms of a tile at once."""
     scores, rows, x = state.scores, state.rows, state.tiles
     best, top = 0, -np.inf
-    if len(state.rough.near) > 0:
-        bound(state.rough, state.theta, state.inverse, wide, arms)
     for first in range(0, arms.shape[1], len(scores)):
         n = min(len(scores), arms.shape[1] - first)
-        if ruled_out(state.rough, first, n):
-            continue
         for i in range(len(x)):
             for a in range(n):
                 x[i, a] = arms[i, first + a]
@@ -104,6 +98,32 @@ def optimistic_of_many(state: Record, wide: float, arms: Floats) -> int:
             if scores[a] > top:
                 best, top = first + a, scores[a]
     return best
+
+
+def squares(inverse: Floats, x: Floats, rows: Floats, out: Floats) -> None:
+    """x' V^-1 x for every arm of `x[d, arms]`, by two rows and four columns of the lower triangle at a time."""
+    n, odd = len(out), float(len(x) % 2)
+    for a in range(n):
+        out[a] = odd * inverse[0, 0] * x[0, a] * x[0, a]
+    for i in range(len(x) % 2, len(x), 2):
+        upper, lower = inverse[i], inverse[i + 1]
+        for a in range(n):
+            rows[0, a] = 0.5 * upper[i] * x[i, a]
+            rows[1, a] = 0.5 * lower[i + 1] * x[i + 1, a] + lower[i] * x[i, a]
+        whole = i - i % 4
+        for j in range(0, whole, 4):
+            p, q, r, s = upper[j], upper[j + 1], upper[j + 2], upper[j + 3]
+            t, u, v, w = lower[j], lower[j + 1], lower[j + 2], lower[j + 3]
+            for a in range(n):
+                rows[0, a] += (p * x[j, a] + q * x[j + 1, a]) + (r * x[j + 2, a] + s * x[j + 3, a])
+                rows[1, a] += (t * x[j, a] + u * x[j + 1, a]) + (v * x[j + 2, a] + w * x[j + 3, a])
+        for j in range(whole, i):
+            p, q = upper[j], lower[j]
+            for a in range(n):
+                rows[0, a] += p * x[j, a]
+                rows[1, a] += q * x[j, a]
+        for a in range(n):
+            out[a] += 2.0 * (x[i, a] * rows[0, a] + x[i + 1, a] * rows[1, a])
 
 
 def invert(v: Floats) -> float:

@@ -16,14 +16,12 @@ FAST = {
     "gaussian_ts": {"c x 0.8"},
     "dist_dp_se": {"noise scale x 0.5"},
     "dist_rdp_se": {"deviation x 0.5"},
-    "dp_ftrl": {"noise scale x 0.75", "nodes forgotten after round 1,000"},
+    "dp_ftrl": {"noise scale x 0.75"},
     "dp_ftrl, BLT": {"noise scale x 0.75"},
     "rnm_ftnl": {"noise as printed, Lap(1/ε)"},
     "rnm_ftnl, Gumbel": {"noise scale x 0.9"},
     "rnm_ftnl, printed": {"range of signed losses forgotten"},
     "shrinking_dartboard": {"η doubled", "p halved"},
-    "dp_linucb": {"noise scale x 0.9"},
-    "dp_linucb, Wishart": {"rows x 0.9"},
     "plain_dp_linucb": {"the base's ε"},
 }
 
@@ -70,6 +68,7 @@ SHORT = {
     ),
     "dp_scrible, scalar": (32, 2**10, ["noise scale x 0.75", "noise reused"]),
     "dp_linucb, BLT": (8, 2**8, ["|c| of half of the rounds"]),
+    "dp_linucb, Wishart": (8, 2**8, ["rows x 0.9"]),
     "ldp_linucb": (16, 2**9, ["sensitivity of the vector alone", "earlier arms kept in a field", "noise by the data"]),
     "adac_oful": (16, 2**10, ["noise scale x 0.5", "phases by rewards", "arms by the true sums"]),
     "squarecb": (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.audit import coupling, evidence
+from privbandits_cli.audit import arms, coupling, evidence
 from privbandits_cli.audit.auditor import AUDITS, audit
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.steps import composition, steps
@@ -170,8 +170,9 @@ def test_conformance_is_a_p_value_and_detects_five_percent():
 
 
 @pytest.mark.usefixtures("plainly")
-def test_arms_that_are_drawn_in_another_order_are_not_accused():
+def test_arms_that_are_drawn_in_another_order_are_not_accused(monkeypatch):
     """They are drawn from the last one to the first. Controls: other probabilities; some numbers draw another arm."""
+    monkeypatch.setattr(arms, "STRATA", 2**9)
     setting = Setting(4, 3)
     algorithm = make("exp3", gamma=0.5).tuned(setting)
     right = steps(composition(algorithm))

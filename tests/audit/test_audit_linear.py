@@ -257,10 +257,8 @@ def test_a_blt_whose_noise_rounding_hides_is_not_auditable_and_one_that_draws_mo
     assert found.verdict == "CONSISTENT" and "games of 65,536 rounds" in found.played
 
 
-@pytest.mark.parametrize(
-    "subject",  # the others in short games: tests/audit/test_short_games.py
-    some(["dp_ftrl", "dp_ftrl, Gaussian", "noisy_ftrl", "dp_ftpl"], "dp_ftrl"),
-)
+@pytest.mark.slow  # in short games: tests/audit/test_short_games.py
+@pytest.mark.parametrize("subject", ["dp_ftrl", "dp_ftrl, Gaussian", "noisy_ftrl", "dp_ftpl"])
 def test_noise_is_measured_to_a_millionth(subject):
     less = Mutant("less noise", subject, share=1 - 1e-5).audited(0.001, 2**18, seed=1)
     assert less.verdict == "VIOLATION" and "is allowed" in less.found
@@ -281,9 +279,8 @@ def test_fewer_rounds_and_more_coordinates(space, horizon):
     assert "with N = 200 it behaves as with N = 32" in found.assumed
 
 
-@pytest.mark.parametrize(
-    ("name", "space"), [("dp_ftrl", Simplex(10)), pytest.param("dp_scrible", Sphere(3), marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "space"), [("dp_ftrl", Simplex(10)), ("dp_scrible", Sphere(3))])
 def test_of_a_long_game_the_first_rounds_are_played_with_its_parameters(name, space):
     known = setting(space, 10**6)
     found = audit(make(name, epsilon=1.0).tuned(known), known)

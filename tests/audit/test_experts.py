@@ -10,7 +10,7 @@ import pytest
 from privbandits_cli.accounting.dartboard import Dartboard
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.linear import Setting, Simplex
-from tests.audit.mutants import Mutant
+from tests.audit.mutants import CORRECT, Mutant
 from tests.conftest import make
 
 SMALL = Setting(2**10, 3, space=Simplex(3))
@@ -81,8 +81,11 @@ def test_a_claim_below_the_cost_of_a_sequence_is_refuted(monkeypatch, share, ver
     assert audit(algorithm, SMALL).verdict == verdict
 
 
-def test_experts_that_are_drawn_in_another_order_are_not_accused():
+@pytest.mark.usefixtures("plainly")
+def test_experts_that_are_drawn_in_another_order_are_not_accused(monkeypatch):
     """The law is the same. If it is not, the algorithm is accused, whatever the order."""
+    subject = CORRECT["shrinking_dartboard"]
+    monkeypatch.setitem(CORRECT, "shrinking_dartboard", replace(subject, setting=subject.setting._replace(horizon=16)))
     ends = "threshold, reached, expert = uniform * total", "threshold, reached, expert = (1 - {}) * total"
     backwards = Mutant("backwards", "shrinking_dartboard", {ends[0]: ends[1].format("uniform")})
     found = backwards.audited(0.001, 2**14, 0)

@@ -48,8 +48,8 @@ def test_arms_that_are_never_the_best_are_printed(monkeypatch):
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("name", "own"), [("dp_ucb", {}), ("adap_ucb", {"epsilon": 1.0})])
 def test_gains_that_were_not_changed_alone_are_printed(name, own, monkeypatch):
-    monkeypatch.setattr(noisy_gains, "EVERY", 20)
-    some, all_of_them = (found(name, Setting(rounds, 4), 2**10, **own) for rounds in (60, 20))
+    monkeypatch.setattr(noisy_gains, "EVERY", 8)
+    some, all_of_them = (found(name, Setting(rounds, 2), 2**10, **own) for rounds in (24, 8))
     assert some.verdict == "CONSISTENT" and "gains cost at most what the " in some.assumed
     assert all_of_them.verdict != "VIOLATION" and "gains cost" not in all_of_them.assumed
 
