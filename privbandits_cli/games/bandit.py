@@ -19,7 +19,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, lockstep, players
-from privbandits_cli.games.drawing import draw, fill_of, several, side_by_side
+from privbandits_cli.games.drawing import draw, fill_of, side_by_side
 from privbandits_cli.games.lockstep import LANES, MANY, WIDTH
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
@@ -146,6 +146,10 @@ class Asked(NamedTuple):
         """Whether they are `Numbers`, because `Draws` has not all of them."""
         return bool(self.counts) or not self.periods.keys() <= {*Draws._fields}
 
+    def axes(self) -> tuple[tuple[int, ...], ...]:
+        """For each kind of `Numbers`, the shape of a round's numbers: () for one."""
+        return tuple((self.counts[kind],) if kind in self.counts else () for kind in Numbers._fields)
+
 
 def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
     """The random numbers of a tuned algorithm; PluginError where a user's file asks for numbers that do not exist."""
@@ -189,8 +193,8 @@ def _sit_down(match: Match, algorithm: players.Algorithm, several: bool) -> Seat
     known = foe.mean_gains(match.setting) is not None
     found = (
         lockstep.NONE
-        if numbers.counts or not several
-        else lockstep.loop(modules, first.dtype, match.setting.n_arms, known)
+        if not several
+        else lockstep.loop(modules, first.dtype, match.setting.n_arms, known, numbers.axes())
     )
     names = algorithm.identity(), foe.identity()
     play_block = alone() if found.play is None else lockstep.Together(found, alone, guards.guarded(modules))
@@ -205,9 +209,8 @@ def _first_record(algorithm: players.Algorithm, setting: Setting, memory: int = 
 
 def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
     """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
-    if asked(algorithm, setting).counts:
-        return "it asks for several numbers of a kind in a round"
-    return lockstep.loop(composition(algorithm), _first_record(algorithm, setting).dtype, setting.n_arms, False).reason
+    layout, axes = _first_record(algorithm, setting).dtype, asked(algorithm, setting).axes()
+    return lockstep.loop(composition(algorithm), layout, setting.n_arms, False, axes).reason
 
 
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, Fill]:
@@ -215,7 +218,7 @@ def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, Fill]:
     made = {}
     for kind in (*seat.asked.periods, *seat.asked.counts):
         rngs = [stream(seed, kind, *seat.names, trial=trial) for trial in trials]
-        made[kind] = several(kind, rngs) if kind in seat.asked.counts else fill_of(kind, *rngs)
+        made[kind] = fill_of(kind, *rngs)
     return made
 
 
@@ -225,7 +228,7 @@ def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
 
     @cache
     def table(kind: str, *count: int) -> NDArray[Any]:
-        return aligned((rounds, lanes, *count), np.uint64 if kind == "bits" else np.float64)
+        return aligned((rounds, *count, lanes), np.uint64 if kind == "bits" else np.float64)
 
     def tables(asked: Asked) -> Numbers:
         made = {kind: table(kind) for kind in asked.periods}

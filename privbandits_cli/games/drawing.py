@@ -60,21 +60,8 @@ ROWS: dict[str, Row] = {"uniform": uniform_row, "laplace": laplace_row, "normal"
 
 
 def fill_of(kind: str, *rngs: Generator) -> Fill:
-    """A source of one number of a kind in a row, `[n, trials]`; each trial has its own stream."""
+    """A source of numbers of a kind, `[n, trials]` or `[n, number, trials]`; each trial has its own stream."""
     return filled(ROWS[kind], [record(**words_of(rng)) for rng in rngs], kind="u" if kind == "bits" else "f")
-
-
-def several(kind: str, rngs: Sequence[Generator]) -> Fill:
-    """A source of several numbers of a kind in a row, `[n, trials, number]`; each trial has its own stream."""
-    sources = [fill_of(kind, rng) for rng in rngs]
-
-    def fill(out: NDArray[Any]) -> None:
-        rows = np.empty((len(rngs), out.size // len(rngs)), out.dtype)
-        for source, row in zip(sources, rows, strict=True):
-            source(row)
-        out[:] = rows.reshape(out.shape[1], len(out), -1).swapaxes(0, 1)
-
-    return fill
 
 
 # ------------------------------------------------------------------------------------------ the loops
@@ -169,7 +156,7 @@ def turner() -> Callable[..., None]:
 def draw(rounds: range, period: int, fill: Fill, out: NDArray[Any]) -> None:
     """Numbers `out[round, trial]` for the first and last round of every period; the others are left unchanged.
 
-    With period 1 it may also be `out[round, trial, number]`.
+    With period 1 it may also be `out[round, number, trial]`.
     """
     if period == 1:
         fill(out[: len(rounds)])

@@ -153,14 +153,16 @@ NONE = Loop(None)
 
 
 @kept
-def loop(modules: tuple[str, ...], layout: Any, n_arms: int, known: bool) -> Loop:
-    """The loop of a composition with records of this layout."""
+def loop(
+    modules: tuple[str, ...], layout: Any, n_arms: int, known: bool, axes: tuple[tuple[int, ...], ...] = ((),) * 4
+) -> Loop:
+    """The loop of a composition with records of this layout; axes: of the numbers of a round, by kind."""
     if n_arms > MANY:
         return Loop(None, f"there are more than {MANY:,} arms")
     step = Step(play_round, {**steps(modules), "KNOWN": known, "GUARDED": guarded(modules), "ARMS": n_arms})
     words = in_words(layout)
-    program = lambda code: code.bandit(step, WIDTH, words, n_arms)  # noqa: E731
-    return bound(step, words, program, place(words, "player", "gain"))
+    program = lambda code: code.bandit(step, WIDTH, words, n_arms, axes)  # noqa: E731
+    return bound(step, words, program, place(words, "player", "gain"), axes)
 
 
 def place(layout: Any, *names: str) -> int:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -29,18 +30,20 @@ def row(emitter: Interpreter, table: Any, number: Any, shape: tuple[int, ...], t
     return Array(emitter.moved(table, b.mul(place, WORD)), 0, "f", b.mul(trials, WORD), axes_of(shape), table=True)
 
 
-def bandit(step: Step, width: int, layout: Any, n_arms: int) -> Program:
-    """A round of the game `bandit`; layout: of the record of a trial."""
+def bandit(step: Step, width: int, layout: Any, n_arms: int, axes: Sequence[tuple[int, ...]]) -> Program:
+    """A round of the game `bandit`; layout: of the record of a trial; axes: of the numbers of a round, by kind."""
 
     def arguments(emitter: Interpreter, words: Any, gains: Any, *others: Any) -> Sequence[Any]:
         *tables, worth, memory, observed, t, trials, first = others
 
-        def one(table: Any, kind: str) -> Callable[[], Number]:
-            return lambda: emitter.load(row(emitter, table, t, (), trials, first)._replace(kind=kind))
+        def given(table: Any, kind: str, shape: tuple[int, ...]) -> Array | Callable[[], Number]:
+            """The numbers of this round, or what loads the only one when a step uses it."""
+            own = partial(row, emitter, table, t, shape, trials, first)
+            return own()._replace(kind=kind) if shape else lambda: emitter.load(own()._replace(kind=kind))
 
         record = seat(emitter, words, layout, first)
         state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
-        rng = Fields({name: one(table, kind) for (name, kind), table in zip(KINDS.items(), tables, strict=True)})
+        rng = Fields(dict(zip(KINDS, map(given, tables, KINDS.values(), axes), strict=True)))
         shown = row(emitter, gains, t, (n_arms,), trials, first)
         known = row(emitter, worth, ir.Constant(I64, 0), (n_arms,), trials, first)
         return [state, player, rng, shown, known, Number("i", False, memory), Number("b", False, observed)]

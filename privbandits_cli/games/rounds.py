@@ -50,7 +50,7 @@ class Table(NamedTuple):
 
     gains: Any  # [round, arm, trial], or [trial, round, arm] if by_lane
     by_lane: bool
-    uniform: Any  # random numbers, [round, lane] or [round, lane, number]
+    uniform: Any  # random numbers, [round, lane] or [round, number, lane]
     laplace: Any
     normal: Any
     bits: Any
@@ -144,7 +144,17 @@ def draws_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: i
 
 def numbers_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Numbers:
     """The random numbers of a round, of every kind."""
-    return Numbers(uniform[t, lane], laplace[t, lane], normal[t, lane], bits[t, lane])
+    return Numbers(
+        numbers_in(uniform, t, lane),
+        numbers_in(laplace, t, lane),
+        numbers_in(normal, t, lane),
+        numbers_in(bits, t, lane),
+    )
+
+
+def numbers_in(table: Any, t: int, lane: int) -> Any:
+    """The number of a round, or the array of its numbers."""
+    return table[t, lane] if table.ndim == 2 else table[t, :, lane]
 
 
 def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
