@@ -44,9 +44,9 @@ def play(config, results, *shards):
     return sorted(results.glob("small-shard-*"))
 
 
-@pytest.mark.parametrize("n", some([1, 4, 5, 20], 20))
+@pytest.mark.parametrize("n", some([1, 4, 5, 20], 5))
 def test_shards_merged_equal_the_whole(swept, tmp_path, one_format, whole, n):
-    """Also where there are more shards than trials, and whatever their order."""
+    """Whatever their order; of 20 shards some have no trial."""
     shards = play(swept, tmp_path / "r", *(f"{i}/{n}" for i in range(1, n + 1)))
     assert len(shards) == (n if n > 1 else 0)
     if n > 1:
