@@ -1,14 +1,18 @@
 """Audit of the arm played, for learners that also hide a round's own arms.
 
-A game is played on a tape. In some rounds the learner chooses again from the same state, among other sets of arms, in
-each of which another arm is the best by far. The arm also depends on the uniform numbers that `choose` draws last. They
-are tried by bisection, one after the other, which gives the probability of each arm exactly. The largest ratio of these
-probabilities is what the arm of a round reveals of its own arms. The audit of the base, in the same learner, covers
-what later arms reveal about a round.
+A game is played on a tape. In some rounds the learner chooses again from the same state, among its own arms and other
+sets of them, in each of which another arm is the best by far. The arm also depends on the uniform numbers that `choose`
+draws last. They are tried by bisection, one after the other, which gives the probability of each arm exactly. The
+largest ratio of these probabilities is what the arm of a round reveals of its own arms. The audit of the base, in the
+same learner, covers what later arms reveal about a round.
+
+In all other rounds the learner chooses three times among its own arms, with a uniform number of 0 and with numbers just
+below and above the one at which the arm of the first round changes. Where the arm changes elsewhere, it is tried, too.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -29,6 +33,8 @@ GRID = 16  # numbers for each arm, tried before bisection
 HALVINGS = 44
 LATER = 0.125, 0.5, 0.875  # values of the next number, by which the numbers before it are told apart
 DEEP = 3  # uniform numbers that decide an answer, at most
+EDGE = 1e-6  # by how much a number is below or above the one at which an arm changes
+ODD = 16  # rounds that are tried because their arms change elsewhere, at most
 
 Run = Callable[[Floats], tuple[Ints, Ints]]
 
@@ -54,6 +60,35 @@ def answer(states: Records, now: Now, first: int, given: Floats, arms: Ints, cou
         rewind(now.tape, first + given.shape[1])
         arms[i] = turn(states, 2, now, out)
         counts[i] = now.tape.at[PLACE] - first
+
+
+def latest(tape: Tape) -> int:
+    """The place of the first of the uniform numbers that a round drew last."""
+    first = tape.at[KNOWN]
+    while first > 0 and tape.kinds[first - 1] == UNIFORM:
+        first -= 1
+    return int(first)
+
+
+def compare(states: Records, deal: Deal, tape: Tape, row: Floats, cut: float, odd: Ints, out: Floats) -> None:
+    """Play the game `states[0]`; odd: the rounds in which the arm does not change at this number first, `[rounds]`."""
+    for t in range(len(odd)):
+        arms, tried = deal.bank[0, deal.shown[0, t]], 0
+        copy(states, 0, 1)
+        rewind(tape, 0)
+        now = Now(t, row, arms, tape, out, 0.0)
+        arm = turn(states, 0, now, out)
+        first = latest(tape)
+        for i in range(3):
+            for j in range(DEEP):
+                tape.numbers[first + j], tape.kinds[first + j] = 0.5, UNIFORM
+            tape.numbers[first] = 0.0 if i == 0 else cut - EDGE if i == 1 else cut + EDGE
+            copy(states, 1, 2)
+            rewind(tape, first + DEEP)
+            other = turn(states, 2, now, out)
+            tried = other if i == 0 else tried
+            odd[t] |= (other == tried) != (i < 2)
+        earn(arms, arm, deal.truth[0], deal.numbers[0, t], t, row)
 
 
 def law(run: Run, k: int, given: tuple[float, ...] = ()) -> Floats:
@@ -95,32 +130,52 @@ def tried(rounds: int, rng: np.random.Generator) -> list[int]:
     return sorted(t for t in {*range(EACH), *powers, *(n - 1 for n in powers), *some, rounds - 1} if t < rounds)
 
 
+def first_cut(run: Run) -> float:
+    """The uniform number at which the arm first changes, by bisection; 1 if it does not."""
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        ends = run(np.array([[low, 0.5, 0.5], [middle, 0.5, 0.5]]))[0]
+        low, high = (middle, high) if ends[0] == ends[1] else (low, middle)
+    return high
+
+
 def audit_answers(target: Target[Answer], games: Games) -> Audit:
     """Whether the arm played reveals more about its own round's arms than ε allows; games: those of its base."""
     epsilon, rounds, known, k = target.view.epsilon, games.longest, games.known, target.setting.n_arms
-    deal, tape = games.dealt("answers", rounds, True), new_tape(target.stream("noise of answers"))
-    states, found, row = np.repeat(target.state, 3), np.zeros(games.size), np.zeros(known.dimension + 1)
-    ahead, again = (target.loop(loop, turn=games.bench.turn) for loop in (advance, answer))
+    deal, found = games.dealt("answers", rounds), np.zeros(games.size)
+    ahead, again, other = (target.loop(loop, turn=games.bench.turn) for loop in (advance, answer, compare))
     direction = target.stream("directions").standard_normal(known.dimension)
     sets = np.zeros((3, known.dimension, k))
     for i, share in enumerate((1.0, 1.0, -1.0)):
         sets[i, :, i % 2] = share * known.norm * direction / np.linalg.norm(direction)
-    worst, at, last, chosen = 0.0, 0, 0, tried(rounds, target.stream("tried"))
-    for t in chosen:
-        ahead(states, deal, tape, row, last, t, found)
-        states[1], before, last = states[0], row.copy(), t + 1
+
+    def begun() -> tuple[Records, Tape, Floats]:
+        """The game before its first round."""
+        return np.repeat(target.state, 3), new_tape(target.stream("noise of answers")), np.zeros(known.dimension + 1)
+
+    def runs(t: int, states: Records, tape: Tape, row: Floats) -> list[Run]:
+        """Choose in round t, after the rounds before it, among the arms of each set; `states[0]` plays the round."""
+        states[1], before = states[0], row.copy()
         ahead(states, deal, tape, row, t, t + 1, found)
-        kinds = tape.kinds[: tape.at[KNOWN]]
-        first, laws = len(kinds) - int((kinds == UNIFORM)[::-1].cumprod().sum()), []
-        for arms in sets:
-            now = Now(t, before, arms, tape, found, 0.0)
+        first = latest(tape)
 
-            def run(given: Floats, now: Now = now, first: int = first) -> tuple[Ints, Ints]:
-                arms, counts = np.zeros((2, len(given)), np.int64)
-                again(states, now, first, given, arms, counts, found)
-                return arms, counts
+        def run(given: Floats, arms: Floats) -> tuple[Ints, Ints]:
+            chosen, counts = np.zeros((2, len(given)), np.int64)
+            again(states, Now(t, before, arms, tape, found, 0.0), first, given, chosen, counts, found)
+            return chosen, counts
 
-            laws.append(law(run, k))
+        return [partial(run, arms=arms) for arms in (*sets, deal.bank[0, deal.shown[0, t]])]
+
+    odd, cut = np.zeros(rounds, np.int64), first_cut(runs(0, *begun())[-1])
+    if cut < 1.0 - EDGE:
+        states, tape, row = begun()
+        other(states, deal, tape, row, cut, odd, found)
+    states, tape, row = begun()
+    worst, at, last, chosen = 0.0, 0, 0, tried(rounds, target.stream("tried"))
+    for t in sorted({*chosen, *np.flatnonzero(odd)[:ODD].tolist()}):
+        ahead(states, deal, tape, row, last, t, found)
+        laws, last = [law(run, k) for run in runs(t, states, tape, row)], t + 1
         with np.errstate(divide="ignore", invalid="ignore"):
             cost = float(np.nanmax(np.log(np.max(laws, axis=0) / np.min(laws, axis=0))))
         worst, at = (cost, t + 1) if cost > worst else (worst, at)

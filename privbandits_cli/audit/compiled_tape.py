@@ -7,7 +7,7 @@ from numba import typeof, types
 from numba.core.datamodel.models import TupleModel
 from numba.extending import overload_method, register_model, typeof_impl
 
-from privbandits_cli.audit.tape import METHODS, Tape
+from privbandits_cli.audit.tape import METHODS, SIZED, Tape, draw, several
 from privbandits_cli.numerics.jit import compile_step
 
 
@@ -31,5 +31,24 @@ def with_method(name: str) -> None:
     overload_method(TapeType, name)(wraps(made)(lambda *given, **named: made))
 
 
+def with_size(name: str, kind: int) -> None:
+    """Let compiled code call this method, for one number or for several: a test of `size` would give both types."""
+    one_of, several_of = compile_step(draw), compile_step(several)
+
+    def one(self: Any, size: Any = None) -> Any:
+        return one_of(self, kind, 0.0)
+
+    def some(self: Any, size: Any = None) -> Any:
+        return several_of(self, kind, size)
+
+    def chosen(self: Any, size: Any = None) -> Any:
+        return some if isinstance(size, types.Integer) else one
+
+    overload_method(TapeType, name)(chosen)
+
+
 for name in METHODS:
-    with_method(name)
+    if name in SIZED:
+        with_size(name, SIZED[name])
+    else:
+        with_method(name)

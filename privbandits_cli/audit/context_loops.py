@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit.tape import FINE, GAMMA, KNOWN, NORMAL, PLACE, WRONG, Tape, rewind
+from privbandits_cli.audit.tape import FINE, GAMMA, KNOWN, LAPLACE, PLACE, WRONG, Tape, rewind
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.contextual import choose, update
 from privbandits_cli.games.guards import WrongArm
@@ -28,7 +28,8 @@ STEP = 1 / 16  # by which the numbers of a layer are moved
 SAME = 1e-6  # relative difference of the effects of a number in two games that counts as rounding
 SEEN = 1e-10  # of the variance of what acts on a release: if less than this share is new, it is rounding
 TRIES, NUDGE = 8, 1e3  # how often noise is varied that leads to another arm, and by how many times the rounding
-A, BEFORE, SPARE, TWINS = range(4)  # places of states; the twins, and then the layers, follow
+places: Any = np.arange(4)  # as NumPy's numbers: numba compiles a function anew for each `int` that it is called with
+A, BEFORE, SPARE, TWINS = places  # of states; the twins, and then the layers, follow
 AGREED, ARM, DRAWS, BARE, SCALE, CURVED, SEVERAL, OWN, WILD, LONG, LAW, HIDDEN, FREE, GAMMAS = range(14)
 END, ROUND, TWIN, MANY, TIES, UNFORCED, FULL, FOUND = range(8)
 # `found`: what ended the games (AGREED, ...), its round and its twin; whether a number of a release has several fresh
@@ -49,15 +50,18 @@ class Now(NamedTuple):
 class Effects(NamedTuple):
     """Which number of a release each number of a round enters, -1 if none, and with which factor, `[MOST]`.
 
-    known: how many numbers were measured, `[1]`; enters: `where` for the normal numbers of this round; jitter:
-    numbers for probes.
+    kind: of the numbers that are noise, normal or Laplace; known: how many numbers were measured, `[1]`; enters:
+    `where` for the noise of this round; jitter: numbers for probes; sizes: the square of the new noise in
+    each number of each release, 0 if none is, `[rounds, C]`.
     """
 
+    kind: int
     where: Ints
     factor: Floats
     known: Ints
     enters: Ints
     jitter: Floats
+    sizes: Floats
 
 
 class Layers(NamedTuple):
@@ -81,8 +85,7 @@ class Deal(NamedTuple):
     whether twins have the arms of A; numbers: they decide rewards (`earn`), `[2, rounds]`; truth: θ and the size of
     rewards, of A and of the first twin, `[2, d + 1]`; starts: the round in which the record of a twin differs from that
     of A, `[twins]`, -1 for the first twin, of which all differ; canary: the twin that starts in a round, or 0,
-    `[rounds]`; records: those of A and of a twin then, `[twins, 2, d + 1]`; through: whether games without layers go on
-    if a number of a release has several fresh ones.
+    `[rounds]`; records: those of A and of a twin then, `[twins, 2, d + 1]`.
     """
 
     bank: Floats
@@ -93,7 +96,6 @@ class Deal(NamedTuple):
     starts: Ints
     canary: Ints
     records: Floats
-    through: bool
 
 
 def flat_matrix(state: Record, out: Floats) -> None:
@@ -145,12 +147,12 @@ def apart(one: Floats, other: Floats, slack: float) -> int:
 
 
 def measure(states: Records, now: Now, effects: Effects, found: Floats) -> bool:
-    """Move each normal number of A's round alone by 1; returns whether each enters one number of the release."""
+    """Move each number of A's round that is noise alone by 1; returns whether each enters one number of the release."""
     tape, single = now.tape, True
     still(tape)
     for j in range(tape.at[KNOWN]):
         effects.where[j] = -1
-        if tape.kinds[j] == NORMAL:
+        if tape.kinds[j] == effects.kind:
             tape.moves[j] = 1.0
             again(states, BEFORE, now, found)
             tape.moves[j] = 0.0
@@ -173,9 +175,9 @@ def gauge(states: Records, now: Now, effects: Effects) -> int:
         for c in range(len(wanted)):
             wanted[c] = now.right[c]
         for j in range(tape.at[KNOWN]):
-            normal = tape.kinds[j] == NORMAL
-            effects.enters[j] = effects.where[j] if normal else -1
-            tape.moves[j] = effects.jitter[(j + 7 * now.t) % len(effects.jitter)] if normal else 0.0
+            noise = tape.kinds[j] == effects.kind
+            effects.enters[j] = effects.where[j] if noise else -1
+            tape.moves[j] = effects.jitter[(j + 7 * now.t) % len(effects.jitter)] if noise else 0.0
             if effects.enters[j] >= 0:
                 wanted[effects.enters[j]] += effects.factor[j] * tape.moves[j]
         again(states, BEFORE, now, found)
@@ -187,7 +189,8 @@ def gauge(states: Records, now: Now, effects: Effects) -> int:
 def follow(states: Records, i: int, now: Now, effects: Effects, moved: Floats) -> int:
     """Move the numbers of a twin until it releases what A does; its arm then, or minus the fault.
 
-    moved: the squares of the moves are added to it, `[C]`. SPARE becomes the twin's next state.
+    moved: the squares of the moves, or the sizes of those of Laplace numbers, are added to it, `[C]`. SPARE becomes the
+    twin's next state.
     """
     tape, size = now.tape, len(now.right)
     count, found, power, largest, longest = tape.at[KNOWN], np.zeros(size), np.zeros(size), 0.0, 0.0
@@ -204,7 +207,8 @@ def follow(states: Records, i: int, now: Now, effects: Effects, moved: Floats) -
         if apart(found, now.right, now.slack) == 0:
             for j in range(count):
                 if effects.enters[j] >= 0:
-                    moved[effects.enters[j]] += tape.moves[j] ** 2
+                    move = abs(tape.moves[j])
+                    moved[effects.enters[j]] += move if effects.kind == LAPLACE else move**2
             return arm
         for c in range(size):
             gap = abs(now.right[c] - found[c])
@@ -326,9 +330,9 @@ def play(
 
     words: the states as whole numbers, `[states, words]`; rows: the last records of A and of the first twin, zeros at
     first, `[2, d + 1]`. Filled in: `moved[twins, C]`, the squares of the moves that hide the record of each twin, or
-    with layers the information about it; `found`: see END.
+    with layers the information about it; `effects.sizes`; `found`: see END.
     """
-    bank, shown, public, numbers, truth, starts, canary, records, through = deal
+    bank, shown, public, numbers, truth, starts, canary, records = deal
     n, d, k, size, layered = len(starts), bank.shape[2], bank.shape[3], moved.shape[1], len(layers.alive) > 0
     alike, gaps, ranks = np.zeros((2, d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)
     right, seen, sums, times = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
@@ -364,9 +368,7 @@ def play(
                 ranks[j] = times[effects.enters[j]]
                 times[effects.enters[j]] += 1.0
                 found[MANY] |= ranks[j] > 0
-        if found[MANY] and not (layered or through):
-            found[FULL] = 1
-            return
+                effects.sizes[t, effects.enters[j]] += effects.factor[j] ** 2
         own, mine = arms if public else bank[1, shown[1, t]], 0
         for i in range(1 if wishart else n):
             if t <= starts[i]:
@@ -423,16 +425,17 @@ def play(
 def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floats) -> None:
     """Set row = the arm played and its reward, `[d + 1]`.
 
-    The reward is truth[d] if the arm's mean is above the number, else -truth[d]; in some rounds it is a share of that.
+    The reward is truth[d] if the arm's mean is above the number, else -truth[d]; in some rounds it is a share of that,
+    but not for the numbers -1 and 1, which make rewards good and bad ones.
     """
     d, mean = len(arms), 0.0
     for j in range(d):
         row[j] = arms[j, arm]
         mean += truth[j] * row[j]
     row[d] = truth[d] if mean > number else -truth[d]
-    if t % 4 == 1:
+    if t % 4 == 1 and abs(number) < 1.0:
         row[d] *= number
-    elif t % 16 == 2:
+    elif t % 16 == 2 and abs(number) < 1.0:
         row[d] *= np.round(2.0 * number) / 2.0
 
 

@@ -2,7 +2,9 @@
 
 Games are coupled on one tape. A is played with its random numbers. A first twin has other arms and rewards; every other
 twin has other arms and another reward in one round. In each round the fresh normal numbers of a twin are moved until it
-releases what A does. How the release grows with each number is measured.
+releases what A does. How the release grows with each number is measured. A first game has the first twin alone. It
+shows which releases have little noise, and the records before these are among those that the second game changes. If
+there are few rounds, a third game has a twin for each record.
 
 - Shown the arms of A, each twin must then play the arm of A. Otherwise data have acted past the release. This also
   holds in rounds whose V is not positive definite: what a learner then does follows from the releases.
@@ -10,6 +12,8 @@ releases what A does. How the release grows with each number is measured.
 - If each number of a release has one fresh number, the moves are the only ones that hide a record, and their Euclidean
   norm is its exact cost μ. Otherwise, as in a tree whose nodes are drawn anew, the numbers that still act are followed
   (`Layers`): all releases are then a linear function of normal numbers, and Kalman's filter gives the exact μ.
+- If the claim has δ = 0, Laplace numbers are moved, each of which must be the only one that enters a number of the
+  release in its round. The sum of the sizes of the moves is the exact ε of a record.
 
 From the moves of one pair of records follow those of every other pair, and so the costliest pair.
 
@@ -19,21 +23,22 @@ account of `accounting.wishart` is then that of the releases.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from privbandits_cli.accounting import gaussian, wishart
 from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.audit import context_excuses as excuses
 from privbandits_cli.audit import context_loops as loops
 from privbandits_cli.audit.context_loops import Deal, Effects, Layers, Now
-from privbandits_cli.audit.tape import MOST, Tape, new_tape
-from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.tape import KNOWN, LAPLACE, MOST, NAMES, NORMAL, PLACE, Tape, new_tape, rewind
+from privbandits_cli.audit.target import Target, sets_of_arms
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import EXACT, Audit, accounted, like_these
+from privbandits_cli.audit.verdict import EXACT, Audit, accounted, accounted_purely, like_these
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.views import Noisy, read
@@ -50,21 +55,26 @@ SHORTER = 0.5  # the arms of the twins, as a share of those of A
 ROUNDING = 1e-9  # relative error of μ
 TIED = 1e-3  # share of the rounds whose ties may be near
 STARTS = 8  # of the search for the costliest pair
+RUN = 64  # rounds in which rewards are alike
+QUIET = 4  # rounds with little noise, of each kind
+FEW = 2**10  # rounds of a game in which each record is changed alone
 FAULTS = {
     loops.ARM: "with the same releases but other data before, another arm is played",
     loops.DRAWS: "with the same releases but other data before, other random numbers are drawn",
-    loops.BARE: "what is released depends on the data, and no fresh `rng.standard_normal` hides it",
-    loops.SCALE: "the noise depends on the data, or is not linear in `rng.standard_normal`",
+    loops.BARE: "what is released depends on the data, and no fresh `rng.{}` hides it",
+    loops.SCALE: "the noise depends on the data, or is not linear in `rng.{}`",
     loops.HIDDEN: "no noise of its own hides an earlier record in what is released",
     loops.OWN: "what is released depends on the arms of its own round, which no noise hides",
     loops.WILD: "what is released is not a finite number: its noise has no law",
     loops.LAW: "V or u~ is not the true sum with the Wishart noise of `mechanisms.matrix_tree` of the same numbers",
 }
 UNKNOWN = {
-    loops.CURVED: "the noise of what is released is not linear in `rng.standard_normal`: its cost cannot be computed",
-    loops.SEVERAL: "one `rng.standard_normal` acts on several numbers of the release: give each of them its own",
+    loops.CURVED: "what is released is not linear in `rng.{}`: let the view name a true sum plus a multiple of it, "
+    "before it is rounded, clipped or changed in another way",
+    loops.SEVERAL: "one `rng.{}` acts on several numbers of the release: give each of them its own",
     loops.LONG: f"more than {MOST:,} random numbers are drawn in a round",
 }
+SHARED = "several `rng.laplace` enter a number of the release in one round: let one alone enter it"
 
 
 class Played(NamedTuple):
@@ -81,6 +91,13 @@ class Played(NamedTuple):
     moved: Floats
     found: Ints
     rows: Floats
+
+    def row(self) -> Floats:
+        """The last record of the twin at fault."""
+        t, i = self.found[loops.ROUND], self.found[loops.TWIN]
+        if i == 0:
+            return np.ascontiguousarray(self.rows[1])
+        return np.ascontiguousarray(self.deal.records[i, 1] if t == self.deal.starts[i] + 1 else self.rows[0])
 
 
 class Bench(NamedTuple):
@@ -109,28 +126,32 @@ def compiled(target: Target[Noisy], wishart: bool) -> Bench:
 
 def products(row: Floats, size: int) -> Floats:
     """What a record adds to the release: x x' and x y, or x y alone, `[C]`."""
-    d = len(row) - 1
-    if size == d:
-        alone: Floats = row[:d] * row[d]
-        return alone
-    parts: list[Floats] = [np.append(row[i] * row[: i + 1], row[i] * row[d]) for i in range(d)]
-    found: Floats = np.concatenate(parts)
+    one, other = factors(len(row) - 1, size)
+    found: Floats = row[one] * row[other]
     return found
 
 
-def costliest(weights: Floats, known: Contexts, public: bool, rng: np.random.Generator) -> float:
-    """The largest Σ weights (difference of what two records add)², over pairs of records; found by search."""
+@cache
+def factors(d: int, size: int) -> tuple[Ints, Ints]:
+    """For each number of a release of this size, which two numbers of a record it is the product of."""
+    pairs = [(i, j) for i in range(d) for j in (*range(0 if size == d else i + 1), d)]
+    one, other = np.array(pairs).T
+    return one, other
+
+
+def costliest(weights: Floats, known: Contexts, public: bool, rng: np.random.Generator, power: int = 2) -> float:
+    """The largest Σ weights |difference of what two records add|^power, over pairs of records; found by search."""
     from scipy import optimize
 
     d, low = known.dimension, 0.0 if known.nonnegative else -known.reward
-
-    def rows(point: Floats) -> list[Floats]:
-        arms = [point[:d], point[:d] if public else point[d:]]
-        return [arm * known.norm / max(1.0, float(np.linalg.norm(arm))) for arm in arms]
+    rows, (one, other) = np.zeros((2, d + 1)), factors(d, len(weights))
 
     def cost(point: Floats, rewards: tuple[float, float]) -> float:
-        one, other = (products(np.append(x, y), len(weights)) for x, y in zip(rows(point), rewards, strict=True))
-        return -float(weights @ (one - other) ** 2)
+        arms = point.reshape(2, d)[[0, 0] if public else [0, 1]]
+        rows[:, :d] = arms * (known.norm / np.maximum(1.0, np.sqrt((arms**2).sum(axis=1))))[:, None]
+        rows[:, d] = rewards
+        first, second = rows[:, one] * rows[:, other]
+        return -float(weights @ np.abs(first - second) ** power)
 
     same = rng.standard_normal(d)
     points = [np.concatenate([same, same]), *rng.standard_normal((STARTS, 2 * d))]
@@ -138,12 +159,26 @@ def costliest(weights: Floats, known: Contexts, public: bool, rng: np.random.Gen
     return -min(float(optimize.minimize(cost, 2 * p, (pair,), tol=1e-12).fun) for p in points for pair in pairs)
 
 
+def quietest(sizes: Floats) -> list[int]:
+    """The records before the releases with the least new noise in a number, and before those with little noise for
+    their number of trailing binary zeros, which is the level of a node in a tree; sizes: `[rounds, C]`.
+    """
+    rounds = np.arange(len(sizes))
+    levels, least, share = rounds & -rounds, np.where(sizes > 0.0, sizes, np.inf), np.full(sizes.shape, np.inf)
+    for c in range(sizes.shape[1]):
+        for level in np.unique(levels[sizes[:, c] > 0.0]):
+            same = (levels == level) & (sizes[:, c] > 0.0)
+            share[same, c] = sizes[same, c] / np.median(sizes[same, c])
+    by = least.min(axis=1), share.min(axis=1)
+    return [int(t) - 1 for one in by for t in np.argsort(one, kind="stable")[:QUIET] if one[t] < np.inf]
+
+
 class Games:
     """The coupled games of a target."""
 
     def __init__(self, target: Target[Noisy]) -> None:
         self.target, self.known = target, target.setting.known()
-        self.public = target.view.public
+        self.public, self.kind = target.view.public, NORMAL if target.claim.delta > 0 else LAPLACE
         shape = np.shape(read(target.state[0], target.view.values))
         d = self.known.dimension
         self.size = d if len(shape) == 1 else d * (d + 3) // 2
@@ -151,21 +186,22 @@ class Games:
         self.bench = compiled(target, wishart=False)
         self.longest = int(max(2, min(target.setting.horizon, LONGEST, target.budget, NUMBERS // (d * (d + 1)))))
 
-    def canaries(self, rounds: int) -> list[int]:
-        """The rounds, from 0, of the records that are changed alone: early, late and random ones, and those that a tree
-        whose nodes are drawn anew hides worst: with the binary digits 1, 11, 101, 1011, 10101, ..., counted from 1.
+    def canaries(self, rounds: int, quiet: Sequence[int]) -> list[int]:
+        """The rounds, from 0, of the records that are changed alone: early, late and random ones, the last ones before
+        a release with little noise (`quiet`), and those that a tree whose nodes are drawn anew hides worst: with the
+        binary digits 1, 11, 101, 1011, 10101, ..., counted from 1.
         """
         worst = [(2**k + 1) // 3 - 1 for k in range(1, rounds.bit_length())]
         some = self.target.stream("canaries").integers(0, rounds, 3)
-        return sorted({int(t) for t in (*worst, 1, rounds // 2, rounds - 3, rounds - 2, *some) if 0 <= t < rounds - 1})
+        late = rounds // 2, rounds - 3, rounds - 2
+        return sorted({int(t) for t in (*worst, 1, *late, *some, *quiet) if 0 <= t < rounds - 1})
 
-    def dealt(self, name: str, rounds: int, through: bool) -> Deal:
-        """The arms, rewards and records of a game."""
+    def dealt(self, name: str, rounds: int, canaries: Sequence[int] = ()) -> Deal:
+        """The arms, rewards and records of a game; canaries: the rounds of records that are changed alone."""
         known, k, rng, d = self.known, self.target.setting.n_arms, self.target.stream(name), self.known.dimension
-        bank = self.target.stream("arms").standard_normal((2, SETS, d, k))
-        bank *= known.norm * rng.random((2, SETS, 1, k)) / np.linalg.norm(bank, axis=2, keepdims=True)
+        bank = sets_of_arms(known, k, 2 * SETS, self.target.stream("arms")).reshape(2, SETS, d, k)
         bank[1] *= SHORTER
-        starts = np.array([-1, *(self.canaries(rounds) if rounds == self.longest else [])])
+        starts = np.array([-1, *canaries])
         canary = np.zeros(rounds, np.int64)
         canary[starts[1:]] = np.arange(1, len(starts))
         records = rng.standard_normal((len(starts), 2, d + 1))
@@ -173,21 +209,26 @@ class Games:
         size = known.norm * np.array([1.0, 1.0 if self.public else 0.7])[:, None]
         records[..., :d] *= size / np.linalg.norm(records[..., :d], axis=2, keepdims=True)
         records[..., d] = self.reward, 0.0 if known.nonnegative else -self.reward
+        records[1::2, :, d] = records[1::2, ::-1, d]
         if known.nonnegative:
-            bank, records = np.abs(bank), np.abs(records)
+            records = np.abs(records)
         truth = np.array([[1.0], [-1.0]]) * np.append(np.ones(d) / (known.norm * math.sqrt(d)), 0.0)
         truth[:, d] = self.reward
         shown, numbers = rng.integers(0, SETS, (2, rounds)), rng.uniform(-1, 1, (2, rounds))
-        return Deal(bank, shown, self.public, numbers, truth, starts, canary, records, through)
+        runs = np.arange(rounds) // RUN % 8  # of good rewards in A and bad ones in the first twin, and the reverse
+        numbers += np.array([[-1.0], [1.0]]) * 3.0 * (np.array([0, 0, 1, 0, 0, 0, -1, 0])[runs])
+        numbers = np.clip(numbers, -1.0, 1.0)
+        return Deal(bank, shown, self.public, numbers, truth, starts, canary, records)
 
-    def play(self, name: str, rounds: int, places: int = 0, through: bool = True) -> Played:
+    def play(self, name: str, rounds: int, canaries: Sequence[int] = (), places: int = 0) -> Played:
         """Play games of so many rounds, with as many places for layers."""
-        deal, c, setting = self.dealt(name, rounds, through), self.size, self.target.setting
+        deal, c, setting = self.dealt(name, rounds, canaries), self.size, self.target.setting
         n, tape = len(deal.starts), new_tape(self.target.stream(f"noise of {name}"))
         states = np.repeat(self.target.state, loops.TWINS + n + places)
         counter = matrix_tree.state(setting.horizon, self.known.dimension, self.known.row_norm() ** 2, 0.0)
         jitter = self.target.stream("jitter").uniform(-1.5, 1.5, 1009)
-        effects = Effects(np.full(MOST, -1), np.zeros(MOST), np.zeros(1, np.int64), np.zeros(MOST, np.int64), jitter)
+        where, enters, none = np.full(MOST, -1), np.zeros(MOST, np.int64), np.zeros(1, np.int64)
+        effects = Effects(self.kind, where, np.zeros(MOST), none, enters, jitter, np.zeros((rounds, c)))
         shapes = (places, c), (c, places, places), (c, places, n)
         layers = Layers(np.zeros(places, np.int64), *map(np.zeros, shapes))
         moved, found, counters = np.zeros((n, c)), np.zeros(loops.FOUND, np.int64), record(**counter)
@@ -202,16 +243,17 @@ class Games:
             raise PluginError(message, getattr(self.target.steps["choose"], "py_func", None)) from None
         if found[loops.END] == loops.GAMMAS:
             self.bench = compiled(self.target, wishart=True)
-            return self.play(name, rounds, places, through)
+            return self.play(name, rounds, canaries, places)
         return played
 
     def cost(self, played: Played) -> float:
-        """The largest μ of a record."""
+        """The largest μ of a record, or its largest ε by Laplace noise."""
         pairs = [[products(row, self.size) for row in pair] for pair in played.deal.records]
-        differ = np.array([one - other for one, other in pairs])[1:]
-        weights = played.moved[1:] / differ**2
+        power = 2 if self.kind == NORMAL else 1
+        weights = played.moved[1:] / np.abs([one - other for one, other in pairs[1:]]) ** power
         rng, best = self.target.stream("pairs"), np.argsort(weights.sum(axis=1))[-2:]
-        return math.sqrt(max(costliest(weights[i], self.known, self.public, rng) for i in best))
+        most = max(costliest(weights[i], self.known, self.public, rng, power) for i in best)
+        return math.sqrt(most) if self.kind == NORMAL else most
 
     def carrier(self, played: Played) -> str:
         """The fields of a twin's state that make it play another arm than A; "" if no field does so alone."""
@@ -224,63 +266,71 @@ class Games:
         arm, kept = self.bench.again(states, loops.BEFORE, now, right), states.copy()
         now = now._replace(slack=loops.DIGITS * (1 + np.abs(right).max()))
 
-        def agrees(state: Records, row: Floats) -> bool:
-            """Whether a twin in this state, with this last record, plays the arm of A."""
+        def agrees(state: Records, now: Now) -> bool:
+            """Whether a twin in this state plays the arm of A."""
             states[twin] = state[0]
-            return bool(self.bench.follow(states, twin, now._replace(row=row), effects, 0.0 * right) == arm)
+            return bool(self.bench.follow(states, twin, now, effects, 0.0 * right) == arm)
 
         first, second = kept[twin : twin + 1], kept[loops.BEFORE : loops.BEFORE + 1]
         for row in rows:
-            if not agrees(first, row):
-                return carrier(first, second, partial(agrees, row=row))
-        return ""
+            now = now._replace(row=row)
+            if not agrees(first, now) and (fields := carrier(first, second, partial(agrees, now=now))):
+                return fields
+        for state, row in ((first[0], played.row()), (second[0], rows[0])):  # or the last record does so, in its field
+            rewind(other, other.at[KNOWN])
+            self.target.steps["update"](state, row[:-1], row[-1], other)
+            if other.at[PLACE] > 0:
+                return ""
+        return carrier(first, second, partial(agrees, now=now._replace(t=0)))
 
 
 def audit_contexts(target: Target[Noisy]) -> Audit:
     """Whether arms follow from the releases alone, and whether these reveal more about a record than (ε, δ) allows."""
     games, setting, claim = Games(target), target.setting, target.claim
-    if claim.delta == 0:
-        needs = "a views.Noisy of Gaussian noise, which needs a guarantee with δ > 0"
-        raise PluginError(f"view returned {needs}", type(target.algorithm).view)
-    shape = f"T = {int(setting.horizon):,}, d = {games.known.dimension}, {setting.n_arms} arms"
     rounds, short = games.longest, min(EARLY, games.longest)
     so_far = Audit("CONSISTENT", f"{claim} of all noisy sums", "", 0, assumed=like_these(rounds, setting.horizon))
-    so_far = replace(so_far, played=f"games: 1 of {rounds:,} rounds, {GAMES} of {short:,} rounds; {shape}")
-    costs = long = games.play("a long game", rounds, through=False)
-    if long.found[loops.FULL]:
-        costs = long = games.play("a long game", rounds, PLACES)
-        if long.found[loops.FULL]:
-            long = games.play("a long game", rounds)
-    played = [long]
-    for game in range(GAMES if long.found[loops.END] == loops.AGREED else 0):
-        played.append(games.play(f"game {game}", short))
+    longs, shorts = [games.play("a long game", rounds)], list[Played]()
+    first = costs = longs[0]
+    if first.found[loops.END] == loops.AGREED:
+        if first.found[loops.MANY] and games.kind == LAPLACE:
+            return replace(so_far, verdict="NOT AUDITABLE", found=SHARED)
+        shorts = [games.play(f"game {game}", short) for game in range(GAMES)]
+        some, places = games.canaries(rounds, quietest(first.effects.sizes)), PLACES if first.found[loops.MANY] else 0
+        groups = [some, range(rounds - 1)] if rounds <= FEW else [some]
+        longs += [games.play("a long game", rounds, group, places) for group in groups if not first.counter["k"]]
+        costs = longs[-1]
+    shape = f"T = {int(setting.horizon):,}, d = {games.known.dimension}, {setting.n_arms} arms"
+    so_far = replace(so_far, played=f"games: {len(longs)} of {rounds:,} rounds, {GAMES} of {short:,} rounds; {shape}")
     cost, assumed = 0, [so_far.assumed]
-    for one in played:
+    for one in (*longs, *shorts):
         end, t = int(one.found[loops.END]), int(one.found[loops.ROUND])
         cost += t + 1
         if end == loops.AGREED and one.found[loops.TIES] > 1 + TIED * len(one.deal.canary):
             end = loops.ARM
         if end in UNKNOWN:
-            return replace(so_far, verdict="NOT AUDITABLE", found=UNKNOWN[end])
+            return replace(so_far, verdict="NOT AUDITABLE", found=UNKNOWN[end].format(NAMES[games.kind]))
         if end != loops.AGREED:
+            if excuse := excuses.of(games, one):
+                return replace(so_far, verdict="NOT AUDITABLE", found=excuse, cost=cost)
             fields = games.carrier(one) if end == loops.ARM and not one.counter["k"] else ""
-            words = f"in round {t + 1:,} {FAULTS[end]}"
+            words = f"in round {t + 1:,} {FAULTS[end].format(NAMES[games.kind])}"
             words += f": the field `{fields}` of the state carries them" if fields else ""
             return replace(so_far, verdict="VIOLATION", found=words, cost=cost)
     so_far = replace(so_far, cost=cost)
-    if unforced := sum(int(one.found[loops.UNFORCED]) for one in played):
+    if unforced := sum(int(one.found[loops.UNFORCED]) for one in (*longs, *shorts)):
         assumed.append(f"choose reads V and u~ alone, in {unforced:,} of {cost:,} rounds")
     if games.public:
         assumed.append("the arms of all rounds are public")
-    if rows := float(long.counter["k"][0]):
+    if rows := float(first.counter["k"][0]):
         return of_wishart(target, replace(so_far, assumed="; ".join(filter(None, assumed))), rows)
-    alone = len(costs.moved) - 1
-    if costs is not long:
+    if costs.found[loops.FULL]:
         assumed.append(f"records after round {costs.found[loops.ROUND]:,} cost at most what those before it cost")
-    assumed.append(f"records cost at most what the {alone:,} cost that were changed alone")
-    mu, allowed = games.cost(costs), gaussian.mu_of(claim.epsilon, claim.delta)
-    mu = min(mu, allowed) if mu < (1 + ROUNDING) * allowed else mu
-    return accounted(target, replace(so_far, assumed="; ".join(filter(None, assumed))), mu)
+    if (alone := len(costs.moved) - 1) < rounds - 1:
+        assumed.append(f"records cost at most what the {alone:,} cost that were changed alone")
+    so_far, seen = replace(so_far, assumed="; ".join(filter(None, assumed))), games.cost(costs)
+    allowed = gaussian.mu_of(claim.epsilon, claim.delta) if games.kind == NORMAL else claim.epsilon
+    seen = min(seen, allowed) if seen < (1 + ROUNDING) * allowed else seen
+    return accounted(target, so_far, seen) if games.kind == NORMAL else accounted_purely(target, so_far, seen)
 
 
 def of_wishart(target: Target[Noisy], so_far: Audit, rows: float) -> Audit:

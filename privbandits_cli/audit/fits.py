@@ -11,8 +11,8 @@ So the noise is known exactly, no statistics are needed, and the account of the 
 may also release the matrix Σ x x' of each batch. Then C also gets A's sum of these matrices with its inverse, and both
 are checked.
 
-In half of the rounds, random coordinates of the arms are 0, as those of tables are. Most rewards are the largest or the
-smallest one, and some are between these.
+In half of the rounds, random coordinates of the arms are 0, as those of tables are, and in half of them an arm has the
+largest length. Most rewards are the largest or the smallest one, and some are between these.
 """
 
 import math
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.target import Target, sets_of_arms
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.views import Fits, read
 from privbandits_cli.mechanisms.batches import drawn_arm
@@ -35,7 +35,6 @@ ROUNDS = 2**13 - 1  # of the long game: 13 batches
 GAMES = 16  # short ones
 SHORT = 2**5 - 1
 ROUNDING = 1e-6  # relative error of a fit
-SPARSE = 0.5  # of the rounds have arms with coordinates that are 0
 BETWEEN = 0.1  # of the rewards are between the largest and the smallest one
 
 
@@ -48,12 +47,7 @@ class Record(NamedTuple):
 
 def of_round(target: Target[Fits], rng: Generator) -> tuple[Floats, float]:
     """Random arms `[d, k]` within the bounds of the game, and a number in [-1, 1] that decides the reward."""
-    known = target.setting.known()
-    arms = rng.standard_normal((known.dimension, target.setting.n_arms))
-    arms *= known.norm * rng.random(target.setting.n_arms) / np.linalg.norm(arms, axis=0)
-    if rng.random() < SPARSE:
-        arms *= rng.random(arms.shape) < 0.5
-    return (np.abs(arms) if known.nonnegative else arms), rng.uniform(-1, 1)
+    return sets_of_arms(target.setting.known(), target.setting.n_arms, 1, rng)[0], rng.uniform(-1, 1)
 
 
 def rewarded(target: Target[Fits], x: Floats, sign: float, number: float) -> float:

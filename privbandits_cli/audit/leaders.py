@@ -24,10 +24,12 @@ from privbandits_cli.audit.linear_games import (
     assumed,
     check_view,
     copied,
+    copy_of,
     drawn,
     losses_of,
     marks_of,
     played,
+    rarely,
 )
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy, unequal
@@ -193,7 +195,8 @@ def twins(race: Race) -> None:
     rounds, target = race.starts[-1], race.target
     for twin in range(1, TWINS + 1):
         pair = losses_of(target, rounds, 0), _other_losses(race, twin)
-        plays = [Play(target.state, given, drawn(target, race.marks, "first")) for given in pair]
+        numbers = rarely(target, race.marks, "last", 0.5) if twin == TWINS else drawn(target, race.marks, "first")
+        plays = [Play(target.state, given, copy_of(numbers)) for given in pair]
         for start, stop in pairwise(sorted({0, *race.starts})):
             if start in race.starts:
                 leader = race.chosen(plays[0].state, race.own(plays[0].numbers, start))

@@ -16,20 +16,30 @@ from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.games import guards
 from privbandits_cli.games.drawing import fill_of
-from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
+from privbandits_cli.games.linear import BLOCK, Draws, Floats, Ints, loss_set
+from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.jit import PluginError, Records
 
 ROUNDS = 2**16  # of a game, at most
-ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
+ALIKE = 1e-6  # points that are farther apart, in units of the set's radius, are different
+LEAST = 1e-12  # points that are less far apart, in the same units, are the same
+WIDER = 64  # how much farther than a nudge of the losses moves them points may be apart by rounding
 ROUNDING = 8 * float(np.finfo(float).eps)  # of one addition, with a margin
 TWINS = 6  # games with other losses
 LEAN = 0.25  # of half of the losses of a game, towards one coordinate
+RUN = 32  # rounds with the same loss, in the last table
+RARE = 64  # one round in so many has rare numbers, in games that have some
+BITS = 53  # of a uniform number; a rare one has a probability of 2^-53 to 1/2
 
 Marks = tuple[Ints, Ints, Ints]  # by kind, where the numbers of each round begin, and where the last round's end
 
 
 class Refuted(Exception):
-    """A finding that refutes the claim."""
+    """A finding that refutes the claim; `at` is the game and the round, from 0, whose next sum is at fault, if any."""
+
+    def __init__(self, words: str, at: "tuple[Bench, int] | None" = None) -> None:
+        super().__init__(words)
+        self.at = at
 
 
 class Unclear(Exception):
@@ -52,11 +62,13 @@ def check_view(target: Target[Any], feedback: str, wrong: str = "") -> None:
 
 
 def marks_of(target: Target[Any], most: int = ROUNDS) -> Marks:
-    """The marks of the first rounds, each `[rounds + 1]`."""
-    rounds = min(most, int(target.setting.horizon))
-    asked = guards.asked(target.algorithm, "draws", target.setting, np.arange(1, rounds + 1))
-    counts = (asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields)
-    u, v, w = (np.append(0, np.cumsum(count)) for count in counts)
+    """The marks of the first rounds, each `[rounds + 1]`. The file is asked in blocks of rounds, as in a run."""
+    parts: dict[str, list[Ints]] = {kind: [] for kind in Draws._fields}
+    for block in blocks(min(most, int(target.setting.horizon)), BLOCK):
+        asked = guards.asked(target.algorithm, "draws", target.setting, np.arange(block.start, block.stop))
+        for kind, counts in parts.items():
+            counts.append(asked.get(kind, np.zeros(len(block), np.int64)))
+    u, v, w = (np.append(0, np.cumsum(np.concatenate(counts))) for counts in parts.values())
     return u, v, w
 
 
@@ -85,6 +97,21 @@ def drawn(target: Target[Any], marks: Marks, game: str) -> Draws:
     return Draws(*tables)
 
 
+def rarely(target: Target[Any], marks: Marks, game: str, share: float = 1 / RARE) -> Draws:
+    """A table of random numbers; in this share of the rounds they are so extreme that other games hardly have them."""
+    numbers, rng = drawn(target, marks, game), target.stream(f"rare, {game}")
+    rare = rng.random(len(marks[0]) - 1) < share
+    for kind, table, mark in zip(Draws._fields, numbers, marks, strict=True):
+        at = np.flatnonzero(np.repeat(rare, np.diff(mark)))
+        bits, sign = rng.integers(1, BITS, len(at)), rng.choice([-1.0, 1.0], len(at))
+        if kind == "uniform":
+            table[at] = np.where(sign > 0, 1.0 - 2.0**-bits, 2.0**-bits)
+        else:  # the density of a Laplace number falls as fast, that of a normal one by its square
+            size = bits * math.log(2)
+            table[at] = sign * (size if kind == "laplace" else np.sqrt(2 * size))
+    return numbers
+
+
 def step_of(ratio: float) -> float:
     """The power of 2 by which a number is moved to measure its effect: about as far as losses move a release.
 
@@ -97,7 +124,8 @@ def losses_of(target: Target[Any], rounds: int, number: int) -> Floats:
     """A table of losses, `[round, N]`; two of them differ in most rounds and lean towards different coordinates.
 
     Some losses are 0, or an end of the loss set, for noise that depends on the losses; those of later tables are round
-    numbers, for a step that waits for one.
+    numbers, or at the other end in one coordinate, for a step that waits for one. In the last table, losses are equal
+    for RUN rounds.
     """
     allowed, n, t = loss_set(target.setting), target.setting.n_arms, np.arange(rounds)
     lean = np.zeros((rounds, n))
@@ -109,10 +137,12 @@ def losses_of(target: Target[Any], rounds: int, number: int) -> Floats:
     if number > 1:
         grid = (2, 4, 10)[number % 3]
         table = np.trunc(grid * table) / grid
-    ends = {5: 0.0, 7: -1, 11: 1} if number else {3: 0.0, 7: 1, 11: -1}
-    for phase, end in ends.items():
-        table[t % 16 == phase] = {0.0: np.zeros(n), -1: allowed.ends()[0], 1: allowed.ends()[1]}[end]
-    return table
+    low, high = allowed.ends()
+    alone = np.eye(n)[t // 16 % n] * (high - low)
+    ends = {5: 0 * alone, 7: low, 11: high, 13: low + alone, 15: high - alone}
+    for phase, end in (ends if number else {3: 0 * alone, 7: high, 11: low}).items():
+        table[t % 16 == phase] = np.broadcast_to(end, table.shape)[t % 16 == phase]
+    return table[t // RUN] if number == TWINS else table
 
 
 # ------------------------------------------------------------------------------------- words
@@ -125,12 +155,21 @@ def played(target: Target[Any], rounds: int) -> str:
     return f"{first} rounds, N = {target.setting.n_arms}"
 
 
-def assumed(target: Target[Any], rounds: int, points: Floats | None = None) -> str:
-    """The assumptions that are not tested, in words; points: those of a game, if they were compared up to ALIKE."""
+def assumed(target: Target[Any], rounds: int, points: Floats | None = None, near: float = 0.0) -> str:
+    """The assumptions that are not tested, in words; points: those of a game, if they were compared up to `near`."""
     later = ", and later rounds like the first ones" if rounds < target.setting.horizon else ""
-    near = f"; points that differ by less than {ALIKE:g} of the radius differ by rounding"
+    size = near / target.setting.decisions().radius()
+    digits = f"; points that differ by less than {size:.1g} of the radius differ by rounding"
     between = points is not None and bool((points != np.round(points)).any())  # not vertices
-    return f"other losses are treated like those that were played{later}{near * between}"
+    return f"other losses are treated like those that were played{later}{digits * between}"
+
+
+def apart_by_rounding(target: Target[Any], points: Floats, nudged: Floats) -> float:
+    """How far equal points may be apart, given those of a game and of one that differs by a little more than
+    rounding.
+    """
+    radius = target.setting.decisions().radius()
+    return min(ALIKE * radius, LEAST * radius + WIDER * float(np.abs(points - nudged).max(initial=0.0)))
 
 
 # ------------------------------------------------------------------------------------- games with full information
@@ -158,7 +197,7 @@ class Bench:
     """A game and its variants.
 
     kind: of the numbers that the noise is made of; numbers: those of all rounds by kind, which `marks` divide; given:
-    the losses, `[round, N]`; cost: the rounds of all games so far.
+    the losses, `[round, N]`; start: the rounds before the first one; cost: the rounds of all games so far.
     """
 
     target: Target[Any]  # with noisy sums as its view
@@ -166,6 +205,7 @@ class Bench:
     marks: Marks
     numbers: Draws
     given: Floats
+    start: int = 0
     cost: int = 0
 
     @property
@@ -178,10 +218,34 @@ class Bench:
         """The losses of twins."""
         return (losses_of(self.target, self.rounds, number) for number in range(1, TWINS + 1))
 
+    @property
+    def paths(self) -> "list[tuple[Bench, Floats]]":
+        """Games whose sums go elsewhere, each with the losses of a twin.
+
+        All losses are at one end of the loss set or at the other, or equal for RUN rounds; then some numbers are rare.
+        """
+        tables = [np.broadcast_to(end, self.given.shape).copy() for end in loss_set(self.target.setting).ends()]
+        tables.append(losses_of(self.target, self.rounds, TWINS))
+        draw = drawn, drawn, rarely
+        return [
+            (
+                replace(self, numbers=draw[k](self.target, self.marks, f"path {k}"), given=tables[k], cost=0),
+                losses_of(self.target, self.rounds, k + 1),
+            )
+            for k in range(len(tables))
+        ]
+
     @cached_property
     def first(self) -> Game:
         """The game as it is."""
         return self.play()
+
+    @cached_property
+    def near(self) -> float:
+        """How far equal points may be apart by rounding."""
+        signs = self.target.stream("nudge").choice([-1.0, 1.0], self.given.shape)
+        nudged = self.play(given=self.given + self.slack(self.first) * signs)
+        return apart_by_rounding(self.target, self.first.points, nudged.points)
 
     def play(
         self,
@@ -202,9 +266,17 @@ class Bench:
 
     def shortened(self, rounds: int) -> "Bench":
         """The first rounds alone."""
-        u, v, w = (mark[: rounds + 1] for mark in self.marks)
-        numbers = Draws(*(table[: mark[-1]] for table, mark in zip(self.numbers, (u, v, w), strict=True)))
-        return replace(self, marks=(u, v, w), numbers=numbers, given=self.given[:rounds])
+        return self.part(range(min(rounds, self.rounds)))
+
+    def part(self, rounds: range) -> "Bench":
+        """These rounds alone, counted from 0, from the state before them."""
+        cuts = tuple(mark[rounds.start : rounds.stop + 1] for mark in self.marks)
+        numbers = Draws(*(table[cut[0] : cut[-1]] for table, cut in zip(self.numbers, cuts, strict=True)))
+        u, v, w = (cut - cut[0] for cut in cuts)
+        state = self.play(rounds=range(rounds.start)).state if rounds.start else self.target.state
+        given = self.given[rounds.start : rounds.stop]
+        target, start = replace(self.target, state=state), self.start + rounds.start
+        return replace(self, target=target, marks=(u, v, w), numbers=numbers, given=given, start=start)
 
     def own(self, numbers: Draws) -> Floats:
         """The numbers of the kind that the noise is made of."""
@@ -219,7 +291,7 @@ class Bench:
         """Raise Refuted if a sum is infinite or NaN."""
         broken = first_row(~np.isfinite(self.first.sums))
         if broken < self.rounds:
-            raise Refuted(f"prefix {broken:,} is not a finite number: its noise has no law")
+            raise Refuted(f"prefix {self.start + broken:,} is not a finite number: its noise has no law")
 
     def acts(self, *kinds: str, kept: Ints | None = None) -> bool:
         """Whether other random numbers of these kinds lead to other sums; kept: where N numbers of `kind`
@@ -237,19 +309,19 @@ class Bench:
 
     def apart(self, game: Game, other: Game) -> tuple[int, int]:
         """The first rounds, counted from 0, in which two games have other sums, and other points."""
-        near = ALIKE * self.target.setting.decisions().radius()
         sums = ~(np.abs(game.sums - other.sums) <= self.slack(game, other))
-        return first_row(sums), first_row(~(np.abs(game.points - other.points) <= near))
+        return first_row(sums), first_row(~(np.abs(game.points - other.points) <= self.near))
 
     def compare(self, twin: Game, numbers: Draws, given: Floats, start: int = 0) -> None:
         """Raise Refuted if the twin with these numbers and losses, from round `start`, has other sums or points."""
         sums, points, state = self.first
         prefix, point = (start + t for t in self.apart(Game(sums[start:], points[start:], state), twin))
         if point < prefix:
-            words = f"in round {point + 1:,}, two games with the same prefixes play different points"
+            words = f"in round {self.start + point + 1:,}, two games with the same prefixes play different points"
             raise Refuted(f"{words}: {self._carrier(point, numbers, given)} carries the losses past the view")
         if prefix < self.rounds:
-            raise Refuted(f"prefix {prefix:,} {NOT_LINEAR.format(self.kind)}")
+            at = (self, prefix - 1) if prefix else None
+            raise Refuted(f"prefix {self.start + prefix:,} {NOT_LINEAR.format(self.kind)}", at)
 
     def _carrier(self, t: int, numbers: Draws, given: Floats) -> str:
         """The fields of the state that make the twin with these numbers and losses play differently in this round."""

@@ -39,6 +39,7 @@ from privbandits_cli.numerics.jit import Records
 
 CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a sum
 CORRECTIONS = 2  # moves of a twin's numbers: the first is right if the noise is linear, the second removes rounding
+REDRAWN = 4  # games with other numbers, to see whether noise enters a sum
 RANK = 1e-10  # smaller singular values of the matrix, relative to the largest, are rounding
 ENTRIES = 2**22  # of the matrix of a long game, at most
 MOVED = 2**21  # numbers of a long game that are moved alone, at most
@@ -186,7 +187,17 @@ def _check(table: Bench, parts: list[Part], other: Floats, numbers: Draws, by: f
     slack = table.slack(before, found) * (1 + 2 * np.abs(moves).sum() / by)
     wrong = first_row(~(np.abs(found.sums - before.sums - sums_of(other) + sums_of(table.given) - noise) <= slack))
     if wrong < table.rounds:
-        raise Refuted(f"prefix {wrong:,} {NOT_LINEAR.format(table.kind)}")
+        raise Refuted(f"prefix {table.start + wrong:,} {NOT_LINEAR.format(table.kind)}")
+
+
+def odd_rounds(table: Bench, other: Floats) -> Ints:
+    """The rounds, counted from 0, whose loss is not what the next sum grows by, given the random numbers.
+
+    They are found in games with the same numbers and other losses.
+    """
+    sums = table.play(given=other).sums - table.first.sums
+    grown = np.diff(sums, axis=0) - (other - table.given)[:-1]
+    return np.flatnonzero((~(np.abs(grown) <= 2 * table.slack(table.first))).any(axis=1))
 
 
 def sums_of(given: Floats) -> Floats:
@@ -213,6 +224,13 @@ def largest_cost(table: Bench) -> tuple[float, int]:
     assert parts is not None
     costs = of_each(parts, lambda part: _cost_of_each(part, normal))
     norms = [loss_set(table.target.setting).changes(each)[normal] for each in costs.T]
+    equal_twins(table, parts)
+    worst = int(np.argmax(norms))
+    return float(norms[worst]), worst + 1
+
+
+def equal_twins(table: Bench, parts: list[Part]) -> None:
+    """Raise Refuted if twins with the same sums play other points."""
     for other in table.others:
         numbers, missing = copy_of(table.numbers), sums_of(table.given) - sums_of(other)
         for _ in range(CORRECTIONS):
@@ -221,8 +239,34 @@ def largest_cost(table: Bench) -> tuple[float, int]:
             twin = table.play(numbers, other)
             missing = table.first.sums - twin.sums
         table.compare(twin, numbers, other)
-    worst = int(np.argmax(norms))
-    return float(norms[worst]), worst + 1
+
+
+def like_the_first(table: Bench, few: int) -> None:
+    """Raise Refuted if later rounds of this game are not like the first `few`, as far as this can be seen.
+
+    Every loss must be part of the next sum once, and noise must enter with it. In the last rounds, twins with the same
+    sums must play the same points; if earlier numbers hide these losses, this cannot be seen.
+    """
+    for other in table.others:
+        odd = odd_rounds(table, other)
+        if len(odd):
+            raise Refuted(f"prefix {odd[0] + 1:,} {NOT_LINEAR.format(table.kind)}")
+    redrawn = [drawn(table.target, table.marks, f"redrawn {k}") for k in range(REDRAWN)]
+    tables = [table.numbers._replace(**{table.kind: table.own(numbers)}) for numbers in redrawn]
+    noise = np.array([table.play(numbers).sums for numbers in tables]) - table.first.sums
+    before, after = noise[:, :-1], noise[:, 1:]
+    share = (before * after).sum(axis=0) / np.maximum((before**2).sum(axis=0), table.slack(table.first) ** 2)
+    silent = first_row(np.abs(after - share * before).max(axis=0) <= CLEAR * table.slack(table.first))
+    if silent < table.rounds - 1:
+        raise Refuted(f"no noise of its own hides the loss of round {silent + 1:,} in prefix {silent + 1:,}")
+    last = table.part(range(table.rounds - few, table.rounds))
+    try:
+        parts = measured(last)
+    except (Refuted, Unclear):
+        return
+    ahead = np.tri(last.rounds, k=-1)[:, :-1]
+    if parts is not None and all(np.abs(part.matrix @ (part.inverse @ ahead) - ahead).max() <= EXACT for part in parts):
+        equal_twins(last, parts)
 
 
 def _cost_of_each(part: Part, normal: bool) -> Floats:

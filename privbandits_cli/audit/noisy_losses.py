@@ -1,10 +1,11 @@
-"""Audit of the noisy loss that a linear bandit releases, over the whole game, by two games in lockstep.
+"""Audit of the noisy loss that a linear bandit releases, over the whole game, by pairs of games in lockstep.
 
-The twin has another loss in every round. The release is linear in the Laplace numbers of its round. The audit measures
-how the release responds to each of them, and moves the twin's number with the largest response so that both games
-release the same. They must then play the same points. That move for the largest change of a loss is the exact privacy
-cost of the round's loss at its point. As the audit dealt these numbers, and the release is the loss and known multiples
-of them, nothing is left to be tested by statistics.
+The twin has another loss in every round. The release is a function of the loss, plus noise that is linear in the
+Laplace numbers of its round. The audit measures how the release responds to each of them, and what it is without noise
+for several losses; both must be alike in the two games. It moves the twin's number with the largest response so that
+both games release the same. They must then play the same points. That move for the largest change of a release is the
+exact privacy cost of the round's loss at its point. As the audit dealt these numbers, nothing is left to be tested by
+statistics.
 """
 
 from dataclasses import replace
@@ -13,9 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from privbandits_cli.accounting.rounding import at_most
+from privbandits_cli.audit.excuses import HUGE, STEPS
 from privbandits_cli.audit.linear_games import (
     ALIKE,
+    RUN,
     Marks,
+    apart_by_rounding,
     assumed,
     check_view,
     copy_of,
@@ -23,6 +27,7 @@ from privbandits_cli.audit.linear_games import (
     marks_of,
     numbers_of,
     played,
+    rarely,
     step_of,
 )
 from privbandits_cli.audit.target import Target, choose, released, update
@@ -33,21 +38,30 @@ from privbandits_cli.games.views import Release
 from privbandits_cli.numerics.jit import Records
 
 ROUNDING = 1e-13  # of a release, with a wide margin
+SIDES = (-1.0, -0.5, 0.0, 0.5, 1.0)  # losses, in units of the largest at the point
+PAIRS = 3  # of games
+NUDGE = 1e-9  # of a loss, which moves the noise that hides it by more than rounding does
+
+TRANSFORMED = (
+    "what is released is rounded, clipped or changed in another way after its noise: let `released` return the loss "
+    "plus a multiple of `rng.laplace`, and change it in `update`, which costs no privacy"
+)
+IN_CHOOSE = "the noise of a release is drawn in `choose`: let `released` add `rng.laplace` to the loss"
 
 
 class Seen(NamedTuple):
     """The rounds of two games in lockstep; those of the twin before and after its number was moved.
 
-    points, `[round, 3, N]`, and noisy, `[round, 3]`, the releases: of the first game, and twice of the twin; losses,
-    `[round, 2]`; most, `[round]`, the largest loss at the point; response, `[round, 2, number]`: by how much a release
-    grows if one of the numbers grows by 1.
+    points, `[round, 3, N]`, and noisy, `[round, 3]`, the releases: of the first game, and twice of the twin; most,
+    `[round]`, the largest loss at the point; response, `[round, 2, number]`: by how much a release grows if one of the
+    numbers grows by 1; bare, `[round, 2, loss]`: the releases without noise, of the losses SIDES and the round's own.
     """
 
     points: Floats
     noisy: Floats
-    losses: Floats
     most: Floats
     response: Floats
+    bare: Floats
 
 
 class Twins(NamedTuple):
@@ -62,6 +76,7 @@ class Twins(NamedTuple):
     seen: Seen
     pair: Records
     alike: bool
+    near: float
 
 
 def observe_losses(
@@ -91,9 +106,12 @@ def observe_losses(
             choose(states[2 + game], x, rng)
             seen.most[t] = np.sqrt((x * x).sum()) if ball else np.abs(x).max()
             loss = sides[t, game] * seen.most[t]
-            seen.losses[t, game] = loss
-            for k in range(-1, len(trial) if turn < 2 else 0):
+            for k in range(len(SIDES) + 1 if turn < 2 else 0):
                 copy(states, 2 + game, 4)  # so that a stateful release advances once a round
+                side = SIDES[k] * seen.most[t] if k < len(SIDES) else loss
+                seen.bare[t, game, k] = released(states[4], x, side, Draws(rng.uniform, 0.0 * trial, rng.normal))
+            for k in range(-1, len(trial) if turn < 2 else 0):
+                copy(states, 2 + game, 4)
                 if k >= 0:
                     trial[k] += step
                 value = released(states[4], x, loss, Draws(rng.uniform, trial, rng.normal))
@@ -120,48 +138,81 @@ def observe_losses(
 def audit_losses(target: Target[Release]) -> Audit:
     """Whether the noisy losses reveal more about a loss than ε allows, and whether the points reveal any more."""
     check_view(target, "bandit")
-    twins = played_twins(target, marks_of(target))
-    rounds, claim = len(twins.sides), target.claim
-    games = f"two games of {played(target, rounds)}, with other losses in every round and the same releases"
-    result = Audit(
-        "VIOLATION", f"{claim} of each noisy loss, Laplace noise", "", 2 * len(twins.seen.losses), played=games
+    claim, marks, seen, cost = target.claim, marks_of(target), 0.0, 0
+    rounds = len(marks[0]) - 1
+    games = (
+        f"{PAIRS} pairs of games of {played(target, rounds)}, with other losses in every round and the same releases"
     )
-    if _of_other_numbers(target, twins):
-        words = "the noise is not made of `rng.laplace`: the audit cannot move it"
-        return replace(result, verdict="NOT AUDITABLE", found=words)
-    found = finding(target, twins)
-    if found:
-        return replace(result, found=found)
-    most, own = twins.seen.most, hidden(twins.seen)
-    seen = float(np.max(2 * most[most > 0] / own[most > 0], initial=0.0))
-    least, untested = (1 + EXACT) * claim.epsilon, assumed(target, rounds, twins.seen.points)
+    result = Audit("VIOLATION", f"{claim} of each noisy loss, Laplace noise", "", 0, played=games)
+    near = nearness(target, marks)
+    for number in range(PAIRS):
+        twins = played_twins(target, marks, number, near)
+        cost += 2 * len(twins.seen.noisy)
+        result = replace(result, cost=cost)
+        if _of_other_numbers(target, twins):
+            words = "the noise is not made of `rng.laplace`: the audit cannot move it"
+            return replace(result, verdict="NOT AUDITABLE", found=words)
+        found, t = finding(target, twins)
+        if found:
+            excuse = "" if t is None else excuse_of(target, twins, t)
+            return replace(result, verdict="NOT AUDITABLE" if excuse else "VIOLATION", found=excuse or found)
+        own, change = hidden(twins.seen), changes(twins.seen)
+        seen = max(seen, float(np.max(change[own > 0] / own[own > 0], initial=0.0)))
+    least, untested = (1 + EXACT) * claim.epsilon, assumed(target, rounds, twins.seen.points, near)
     found = (
         f"equal releases lead to equal points; a loss costs at most ε = {at_most(min(seen, claim.epsilon))}, exactly"
     )
     return replace(result, verdict="CONSISTENT", found=found, epsilon_seen=seen, refutable=least, assumed=untested)
 
 
-def played_twins(target: Target[Release], marks: Marks) -> Twins:
-    """Twins whose losses are opposite ends in every second round, else random; some are 0."""
-    rng = target.stream("losses")
-    sides: Floats = rng.uniform(-1, 1, (len(marks[0]) - 1, 2))
+def sides_of(target: Target[Release], rounds: int, number: int) -> Floats:
+    """The losses of a pair of games, `[round, 2]`, in units of the largest at the point.
+
+    In the first pair they are opposite ends in every second round, else random; some are 0. In each other pair one game
+    has the same end in all rounds, and the losses of its twin are round numbers, and equal for RUN rounds.
+    """
+    rng = target.stream(f"losses {number}" if number else "losses")
+    sides: Floats = rng.uniform(-1, 1, (rounds, 2))
+    if number:
+        sides[:, 0] = 1 - 2 * (number % 2)
+        sides[:, 1] = np.trunc(4 * sides[np.arange(rounds) // RUN, 1]) / 4
+        return sides
     sides[::2] = rng.choice([-1.0, 1.0], (len(sides[::2]), 1)) * [1, -1]
     sides[3::16, 0] = sides[5::16, 1] = 0.0
-    return lockstep(target, marks, drawn(target, marks, "first"), sides, np.repeat(target.state, 2))
+    return sides
 
 
-def lockstep(target: Target[Release], marks: Marks, numbers: Draws, sides: Floats, pair: Records) -> Twins:
-    """Play on from a pair of states."""
+def nearness(target: Target[Release], marks: Marks) -> float:
+    """How far equal points may be apart by rounding: measured in two games with nearly the same losses."""
+    sides = sides_of(target, len(marks[0]) - 1, 0)[:, :1] * [1.0, 1.0 - NUDGE]
+    largest = ALIKE * target.setting.decisions().radius()
+    points = lockstep(
+        target, marks, drawn(target, marks, "first"), sides, np.repeat(target.state, 2), largest
+    ).seen.points
+    return apart_by_rounding(target, points[:, 0], points[:, 2])
+
+
+def played_twins(target: Target[Release], marks: Marks, number: int, near: float) -> Twins:
+    """A pair of games; some numbers of the last one are rare."""
+    numbers = (
+        rarely(target, marks, "twins") if number == PAIRS - 1 else drawn(target, marks, ("first", "second")[number])
+    )
+    sides = sides_of(target, len(marks[0]) - 1, number)
+    return lockstep(target, marks, numbers, sides, np.repeat(target.state, 2), near)
+
+
+def lockstep(target: Target[Release], marks: Marks, numbers: Draws, sides: Floats, pair: Records, near: float) -> Twins:
+    """Play on from a pair of states; points that differ by more than `near` are different."""
     (rounds, _), n, most = sides.shape, target.setting.n_arms, int(np.diff(marks[1]).max())
-    shapes: list[tuple[int, ...]] = [(rounds, 3, n), (rounds, 3), (rounds, 2), (rounds,), (rounds, 2, most)]
+    shapes: list[tuple[int, ...]] = [(rounds, 3, n), (rounds, 3), (rounds,), (rounds, 2, most)]
     seen, states, space = (
-        Seen(*map(np.zeros, shapes)),
+        Seen(*map(np.zeros, [*shapes, (rounds, 2, len(SIDES) + 1)])),
         np.concatenate([pair, pair, pair[:1]]),
         target.setting.decisions(),
     )
-    plan = isinstance(space, Sphere), ALIKE * space.radius(), step_of(target.claim.epsilon)
+    plan = isinstance(space, Sphere), near, step_of(target.claim.epsilon)
     stop = target.loop(observe_losses)(states, sides, *plan, numbers, copy_of(numbers), marks, seen)
-    return Twins(marks, numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds)
+    return Twins(marks, numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds, near)
 
 
 def _of_other_numbers(target: Target[Release], twins: Twins) -> bool:
@@ -178,37 +229,77 @@ def hidden(seen: Seen) -> Floats:
     return scale
 
 
-def finding(target: Target[Release], twins: Twins) -> str:
-    """The finding that refutes the claim in the earliest round; "" if there is none."""
-    rounds, epsilon = len(twins.seen.losses) - (not twins.alike), target.claim.epsilon
+def changes(seen: Seen) -> Floats:
+    """The largest change of each release by another loss, `[round]`."""
+    return np.asarray(np.ptp(seen.bare[:, :, : len(SIDES)], axis=2).max(axis=1), np.float64)
+
+
+def finding(target: Target[Release], twins: Twins) -> tuple[str, int | None]:
+    """The finding that refutes the claim in the earliest round, and this round, from 0; "" if there is none.
+
+    The round is None if the points differ.
+    """
+    rounds, epsilon = len(twins.seen.noisy) - (not twins.alike), target.claim.epsilon
     seen = Seen(*(part[:rounds] for part in twins.seen))  # the releases at different points are not compared
     slack = ROUNDING * float(np.abs(seen.noisy).max(initial=1.0))
-    own, least, blur = hidden(seen), 2 * seen.most / epsilon, slack / step_of(epsilon)
+    own, least, blur = hidden(seen), changes(seen) / epsilon, slack / step_of(epsilon)
     places = np.minimum(twins.marks[1][:rounds, None] + np.arange(seen.response.shape[2]), twins.marks[1][-1] - 1)
     noise = (seen.response * twins.numbers.laplace[places][:, None]).sum(axis=2)
-    rest = np.abs(seen.noisy[:, :2] - noise - seen.losses).max(axis=1) + np.abs(seen.noisy[:, 2] - seen.noisy[:, 0])
-    changed = np.abs(seen.response[:, 0] - seen.response[:, 1]).max(axis=1, initial=0.0)
+    rest = np.abs(seen.noisy[:, :2] - noise - seen.bare[:, :, -1]).max(axis=1)
+    rest = rest + np.abs(seen.noisy[:, 2] - seen.noisy[:, 0]) * (changes(seen) > slack)
+    varied = np.abs(seen.response[:, 0] - seen.response[:, 1]).max(axis=1, initial=0.0)
+    earlier = np.abs(seen.bare[:, 0, : len(SIDES)] - seen.bare[:, 1, : len(SIDES)]).max(axis=1)
     findings = {
-        "no noise hides the loss of round {:,}": (own <= blur) & (seen.most > 0),
-        "the noise of round {:,} depends on the loss": changed > blur,
+        "no noise hides the loss of round {:,}": (own <= blur) & (changes(seen) > slack),
+        "the noise of round {:,} depends on the loss": varied > blur,
+        "what round {:,} releases depends on the losses before it": earlier > slack,
         "what round {:,} releases is not its loss and a multiple of its random numbers": ~(rest <= slack),
         "the noise of round {:,} has {share:.6g} of the scale that ε takes": own < (1 - EXACT) * least - blur,
     }
     first = {words: int(np.argmax(wrong)) for words, wrong in findings.items() if wrong.any()}
     if first:
         words, t = min(first.items(), key=lambda one: one[1])
-        return words.format(t + 1, share=own[t] / least[t] if least[t] else 0.0)
-    return "" if twins.alike else _past_the_view(target, twins)
+        return words.format(t + 1, share=own[t] / least[t] if least[t] else 0.0), t
+    return ("" if twins.alike else _past_the_view(target, twins)), None
+
+
+def excuse_of(target: Target[Release], twins: Twins, t: int) -> str:
+    """What to write, if the finding in round t does not refute the algorithm after all; "" if it does."""
+    _u, _v, _w = (mark[t:] for mark in twins.marks)
+    x, numbers = twins.seen.points[t, 0], numbers_of(twins.numbers, twins.marks, t)
+    state = (
+        lockstep(target, twins.marks, twins.numbers, twins.sides[:t], np.repeat(target.state, 2), twins.near).pair[:1]
+        if t
+        else target.state
+    )
+
+    def release(side: float, laplace: Floats, chosen: Floats) -> float:
+        """The release of a loss if `choose` has these numbers of its own."""
+        own = state.copy()
+        target.steps["choose"](own[0], x.copy(), numbers._replace(laplace=chosen.copy()))
+        rng = numbers._replace(laplace=laplace.copy())
+        return float(target.steps["released"](own[0], x.copy(), side * twins.seen.most[t], rng))
+
+    z = numbers.laplace
+    if release(0.0, z, z + 1.0) != release(0.0, z, z):
+        return IN_CHOOSE
+    for k in np.eye(len(z)):
+        responses = np.array([release(0.0, z + step * k, z) - release(0.0, z, z) for step in STEPS]) / STEPS
+        if np.ptp(responses) > 1e-6 * np.abs(responses).max():
+            ends = [(release(0.0, z + far * k, z), release(0.0, z + far / 2 * k, z), far) for far in (-HUGE, HUGE)]
+            told = any(own == half and own != release(1.0, z + far * k, z) for own, half, far in ends)
+            return "" if told else TRANSFORMED
+    return ""
 
 
 def _past_the_view(target: Target[Release], twins: Twins) -> str:
     """The finding that the twins play different points in the last round, with the fields that make them differ."""
-    last, own, other = len(twins.seen.losses) - 1, twins.pair[:1], twins.pair[1:]
+    last, own, other = len(twins.seen.noisy) - 1, twins.pair[:1], twins.pair[1:]
     u, v, w = (mark[last:] for mark in twins.marks)
 
     def differs(mixed: Records) -> bool:
         pair = np.concatenate([own, mixed])
-        return not lockstep(target, (u, v, w), twins.numbers, twins.sides[last : last + 1], pair).alike
+        return not lockstep(target, (u, v, w), twins.numbers, twins.sides[last : last + 1], pair, twins.near).alike
 
     names = carrier(own, other, differs) or "a random number, or several fields,"
     words = f"in round {last + 1:,}, two games with the same releases play different points"

@@ -3,6 +3,7 @@
 The noise must be linear in the numbers of `rng.laplace` or `rng.normal`; when they enter and how long they stay is
 found by moving them. Game B has other losses than game A and the same random numbers. In each round of a long game the
 audit moves N numbers of B, one for each coordinate, that first enter the next sum, until this sum equals that of A.
+If a sum has no such numbers, it must be equal without a move, as within a batch.
 
 - Both games must play the same points. Otherwise a loss acts by another way than the sums.
 - These numbers must move the next sum, at a rate that depends neither on the losses nor on other numbers.
@@ -12,6 +13,7 @@ audit moves N numbers of B, one for each coordinate, that first enter the next s
   (`audit/noise_matrix.py`) tells more. It also serves for short games, and where a round has no such numbers.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,10 +21,9 @@ import numpy as np
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.audit import sum_excuses
 from privbandits_cli.audit.linear_games import (
-    ALIKE,
     ROUNDING,
-    ROUNDS,
     Bench,
     Game,
     Marks,
@@ -39,7 +40,7 @@ from privbandits_cli.audit.linear_games import (
     played,
     step_of,
 )
-from privbandits_cli.audit.noise_matrix import CLEAR, CORRECTIONS, largest_cost, least_cost
+from privbandits_cli.audit.noise_matrix import CLEAR, CORRECTIONS, largest_cost, least_cost, like_the_first, odd_rounds
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, Verdict
@@ -47,11 +48,14 @@ from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
 from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import Records, unbound
 
+ACROSS = "a loss in one coordinate acts on the sums of others: add the losses coordinate by coordinate"
+
 ahead: Any = unbound  # bound when a loop is compiled
 
 FIRST = 256  # rounds of a game whose whole matrix is measured
 BYTES = 2**30  # a game with more rounds copies at most so many bytes of states
 RANDOM = 8  # random rounds whose loss is replaced alone
+ORDINARY = 16  # less than one loss in so many acts in another way than most
 
 
 def play_ahead(
@@ -130,14 +134,14 @@ def follow(
     sums: Floats,
     points: Floats,
 ) -> None:
-    """Play game B, and move its numbers so that its sums are `wanted`, `[round, N]`.
+    """Play game B, and move its numbers so that its sums are `wanted`, `[round, N]`, where a round has such numbers.
 
     states: B and scratch space; table, where, rates: see `measure`. Filled in: `moved`, `sums` and `points`.
     """
     n = given.shape[1]
     x, seen, scratch = np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(len(given)):
-        for _ in range(CORRECTIONS if t + 1 < len(given) else 0):
+        for _ in range(CORRECTIONS if t + 1 < len(given) and where[t] >= 0 else 0):
             ahead(states, given[t], copied(moved, marks, t), copied(moved, marks, t + 1), x, seen, scratch)
             reached, far = values(states[1]), False
             for i in range(n):
@@ -152,10 +156,19 @@ def follow(
 
 
 class Hiding(NamedTuple):
-    """The numbers that hide the loss of each round but the last, see `measure`."""
+    """The numbers that hide the loss of each round but the last, see `measure`; where none do, the rates are 0."""
 
     where: Ints
     rates: Floats
+
+    def least(self) -> Floats:
+        """The least rate of each round, `[round]`; infinite where there are no such numbers."""
+        return np.where(self.where < 0, np.inf, np.abs(self.rates).min(axis=1))
+
+    def unlike(self, other: "Hiding", slack: float) -> int:
+        """The first round, counted from 0, whose numbers are others or have another effect; else how many there are."""
+        wrong = ~(np.abs(other.rates - self.rates) <= EXACT * np.abs(self.rates) + 4 * slack)
+        return first_row(wrong | (other.where != self.where)[:, None])
 
 
 class Cost(NamedTuple):
@@ -172,25 +185,32 @@ class Cost(NamedTuple):
 
 def audit_prefixes(target: Target[Noisy]) -> Audit:
     """Audit whether the noisy sums reveal more about a loss than (ε, δ) allows, and whether the points reveal more."""
-    table = made_of(target, max(FIRST, min(ROUNDS, BYTES // target.state.nbytes)))
+    game = made_of(target)
+    table = game.shortened(max(FIRST, BYTES // target.state.nbytes))
     normal = table.kind == "normal"
     try:
         others = table.acts(*(kind for kind in Draws._fields if kind != table.kind))
         if others and not table.acts(table.kind):
             raise Unclear(f"the noise is not made of `rng.{table.kind}`: the audit cannot move it")
         table.check_finite()
-        whole = bare(measured(table.shortened(FIRST + 1))) == FIRST
+        whole = hidden_alone(table.shortened(FIRST + 1))
         table = table if whole else table.shortened(FIRST)
         allowed = gaussian.mu_of(target.claim.epsilon, target.claim.delta) if normal else target.claim.epsilon
         if whole:
             found = cost_of_long(table, allowed)
+            if table.rounds < game.rounds:
+                last = game.part(range(game.rounds - table.rounds, game.rounds))
+                rates_of_noise(last, last.others)
         else:
             size, worst = largest_cost(table)
             found = Cost(size, size, worst, table.rounds)
+            if table.rounds < game.rounds:
+                like_the_first(game, table.rounds)
     except Unclear as reason:
         return _result(table, "NOT AUDITABLE", str(reason))
     except Refuted as finding:
-        return _result(table, "VIOLATION", str(finding))
+        excuse = sum_excuses.of(*finding.at) if finding.at else ""
+        return _result(table, "NOT AUDITABLE" if excuse else "VIOLATION", excuse or str(finding))
     return judged(table, found, allowed, others)
 
 
@@ -205,6 +225,9 @@ def judged(table: Bench, found: Cost, allowed: float, others: bool) -> Audit:
         if not normal and claim.delta > 0:
             words = f"a loss costs ε = {at_least(least)} at δ = 0; its cost at δ is not computed"
             return _result(table, "NOT AUDITABLE", words)
+        excuse = sum_excuses.of(table, found.round - 1)
+        if excuse:
+            return _result(table, "NOT AUDITABLE", excuse)
         size = f"μ = {found.least:.6g} where" * normal or "where"
         words = f"the loss of round {found.round:,} costs ε = {at_least(least)}, {size} {allowed:.6g} is allowed"
         return _result(table, "VIOLATION", words, least)
@@ -217,7 +240,7 @@ def judged(table: Bench, found: Cost, allowed: float, others: bool) -> Audit:
         cost += f", exactly: that of round {found.round:,}" + f", μ = {found.most:.6g}" * normal
     seen = min(most, claim.epsilon)  # measured to EXACT
     result = _result(table, "CONSISTENT", f"equal sums lead to equal points; a loss costs {cost}", seen)
-    words = "; ".join(filter(None, [later, assumed(table.target, table.rounds, table.first.points)]))
+    words = "; ".join(filter(None, [later, assumed(table.target, table.rounds, table.first.points, table.near)]))
     return replace(result, refutable=(1 + EXACT) * claim.epsilon, assumed=words)
 
 
@@ -227,7 +250,7 @@ def _result(table: Bench, verdict: Verdict, found: str, seen: float | None = Non
     return Audit(verdict, f"{table.target.claim} of all noisy sums, {law} noise", found, table.cost, seen, None, games)
 
 
-def made_of(target: Target[Noisy], most: int) -> Bench:
+def made_of(target: Target[Noisy]) -> Bench:
     """The games of an audit. The noise is made of normal numbers if there are any, and no Laplace numbers."""
     asked = {kind for kind, mark in zip(Draws._fields, marks_of(target), strict=True) if mark[-1]}
     kind = "normal" if asked & {"normal", "laplace"} == {"normal"} else "laplace"
@@ -236,7 +259,7 @@ def made_of(target: Target[Noisy], most: int) -> Bench:
     if target.view.noise is not None:
         wrong = "is of whole numbers mod M, as only bandits have: leave out `modulus` and `noise`"
     check_view(target, "full", wrong)
-    return bench(target, kind, most)
+    return bench(target, kind)
 
 
 # ------------------------------------------------------------------------------------- long games
@@ -244,10 +267,47 @@ def made_of(target: Target[Noisy], most: int) -> Bench:
 
 def cost_of_long(table: Bench, allowed: float) -> Cost:
     """The cost of a loss in a whole game; raise Refuted if the numbers of a round do not hide its loss."""
-    hiding = rates_of_noise(table)
-    taus = canaries(table, hiding)
+    hiding, special = rates_of_noise(table, table.others), special_losses(table)
+    worst = _cost(table, hiding, allowed, special)
+    for path, other in table.paths:
+        found = rates_of_noise(path, [other])
+        if hiding.unlike(found, path.slack(path.first)) < path.rounds - 1:
+            worst = max(worst, _cost(path, found, allowed, special), key=lambda cost: (cost.least, cost.most))
+        table.cost += path.cost
+    return worst
+
+
+def special_losses(table: Bench) -> list[int] | None:
+    """The rounds, from 0, of some losses that act in another way than others, which enter the next sum once.
+
+    None if most losses act in another way.
+    """
+    found = set[int]()
+    for other in table.others:
+        odd = odd_rounds(table, other)
+        if len(odd) > table.rounds / ORDINARY:
+            return None
+        found |= {_culprit(table, other, int(t)) for t in odd[[0, -1]]} if len(odd) else set()
+    return sorted(found - {table.rounds - 1})
+
+
+def _culprit(table: Bench, other: Floats, t: int) -> int:
+    """A round whose loss makes the sum after round t another one than that of the losses and the noise."""
+    first, last, own = 0, t + 1, table.part(range(min(t + 2, table.rounds)))
+    while last - first > 1:
+        middle, mixed = (first + last) // 2, own.given.copy()
+        mixed[middle:last] = other[middle:last]
+        first, last = (middle, last) if t in odd_rounds(own, mixed) else (first, middle)
+    return first
+
+
+def _cost(table: Bench, hiding: Hiding, allowed: float, special: list[int] | None) -> Cost:
+    """The cost of a loss in games like this one."""
+    taus = sorted({*canaries(table, hiding), *(special or [])})
     most, tau, support = largest_move(table, hiding, taus)
-    if not table.acts(table.kind, kept=hiding.where):
+    if special is None:
+        check_coordinates(table, hiding, taus[-1], allowed)
+    if not table.acts(table.kind, kept=hiding.where[hiding.where >= 0]):
         return Cost(most, most, tau + 1, table.rounds)
     if most <= (1 + EXACT) * allowed:
         return Cost(0.0, most, tau + 1, table.rounds)
@@ -268,8 +328,9 @@ def canaries(table: Bench, hiding: Hiding) -> list[int]:
     """
     powers = 2 ** np.arange(table.rounds.bit_length())
     some = table.target.stream("canaries").integers(0, table.rounds - 1, RANDOM)
-    least = np.abs(hiding.rates).min(axis=1)
-    weakest = int(np.argmin(least)) // powers * powers if least.min() < (1 - EXACT) * least.max() else powers
+    least, known = hiding.least(), hiding.where >= 0
+    varies = least.min() < (1 - EXACT) * least[known].max(initial=0.0)
+    weakest = int(np.argmin(least)) // powers * powers if varies else powers
     found = np.unique(np.concatenate([powers - 1, powers, some, weakest]))
     return [int(tau) for tau in found if tau < table.rounds - 1]
 
@@ -288,42 +349,43 @@ def measured(table: Bench, own: Draws | None = None, given: Floats | None = None
         game.points,
         by,
         table.slack(game),
-        ALIKE * table.target.setting.decisions().radius(),
+        table.near,
     )
     twice = loop(states, given, own, table.marks, table.own(own), *plan, where, rates)
     if twice < len(given):
-        raise Refuted(f"in round {twice + 1:,} the point depends on a random number that hides losses later")
+        raise Refuted(
+            f"in round {table.start + twice + 1:,} the point depends on a random number that hides losses later"
+        )
     table.cost += 3 * len(given)
+    rates[where < 0] = 0.0
     return Hiding(where[:-1], rates[:-1])
 
 
-def bare(hiding: Hiding) -> int:
-    """The first round, counted from 0, whose loss no number of its own hides; the last round if there is none."""
-    return first_row(hiding.where[:, None] < 0)
+def hidden_alone(table: Bench) -> bool:
+    """Whether the sums of a twin can be made equal by numbers that first enter the next sum."""
+    hiding, other = measured(table), next(table.others)
+    _, sums, points = moved_along(table, other, hiding)
+    prefix, point = table.apart(table.first, Game(sums, points, table.target.state))
+    return point < prefix or prefix == table.rounds or bool(hiding.where[prefix - 1] >= 0)
 
 
-def rates_of_noise(table: Bench) -> Hiding:
+def rates_of_noise(table: Bench, others: Iterable[Floats]) -> Hiding:
     """The numbers that hide losses, which must be the same at the same rates in games with all losses replaced.
 
-    Raises Refuted if there are none, or if their effect depends on the losses or on other numbers.
+    Raises Refuted if a loss acts on a sum without such numbers, or if their effect depends on the losses or on other
+    numbers.
     """
     hiding, slack = measured(table), table.slack(table.first)
-    silent = bare(hiding)
-    if silent < table.rounds - 1:
-        if table.mark()[silent] == table.mark()[silent + 2]:
-            raise Unclear(f"no numbers are drawn in round {silent + 1:,} or the next one to hide its loss")
-        raise Refuted(f"no noise of its own hides the loss of round {silent + 1:,}")
-    if not np.abs(hiding.rates).min() > CLEAR * slack:
-        raise Unclear(f"noise of {np.abs(hiding.rates).min():.2g} is lost in the rounding of sums of losses")
-    for number, other in enumerate(table.others):
+    least = float(hiding.least().min())
+    if not least > CLEAR * slack:
+        raise Unclear(f"noise of {least:.2g} is lost in the rounding of sums of losses")
+    for number, other in enumerate(others):
         moved = followed(table, other, hiding)
         anew = drawn(table.target, table.marks, f"other {number}")._replace(**{table.kind: table.own(moved)})
-        again = measured(table, anew, other)
-        wrong = ~(np.abs(again.rates - hiding.rates) <= EXACT * np.abs(hiding.rates) + 4 * slack)
-        changed = first_row(wrong | (again.where != hiding.where)[:, None])
+        changed = hiding.unlike(measured(table, anew, other), slack)
         if changed < table.rounds - 1:
             words = f"depends on the losses, or is no multiple of `rng.{table.kind}`"
-            raise Refuted(f"the noise of prefix {changed + 1:,} {words}")
+            raise Refuted(f"the noise of prefix {table.start + changed + 1:,} {words}", (table, changed))
     return hiding
 
 
@@ -332,6 +394,20 @@ def followed(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> Dra
 
     Their losses are equal before round `start`. Raises Refuted if no numbers do this, or if B plays other points.
     """
+    moved, sums, points = moved_along(table, other, hiding, start)
+    twin = Game(sums, points, table.target.state)
+    prefix, point = table.apart(Game(table.first.sums[start:], table.first.points[start:], table.first.state), twin)
+    last = start + prefix - 1
+    if prefix <= point and last + 1 < table.rounds and hiding.where[last] < 0:
+        if table.mark()[last] == table.mark()[last + 2]:
+            raise Unclear(f"no numbers are drawn in round {table.start + last + 1:,} or the next one to hide its loss")
+        raise Refuted(f"no noise of its own hides the loss of round {table.start + last + 1:,}", (table, last))
+    table.compare(twin, moved, other, start)
+    return moved
+
+
+def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> tuple[Draws, Floats, Floats]:
+    """The numbers of game B, moved in each round so that its next sum is that of A; its sums and its points."""
     moved, states = copy_of(table.numbers), np.repeat(table.play(rounds=range(start)).state, 2)
     table.cost += (1 + 2 * CORRECTIONS) * (table.rounds - start)
     sums, points = np.empty_like(other[start:]), np.zeros_like(other[start:])
@@ -339,31 +415,24 @@ def followed(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> Dra
     marks, wanted = tuple(mark[start:] for mark in table.marks), table.first.sums[start:]
     plan = table.own(moved), hiding.where[start:], wanted, hiding.rates[start:]
     loop(states, other[start:].copy(), moved, marks, *plan, sums, points)
-    table.compare(Game(sums, points, states), moved, other, start)
-    return moved
+    return moved, sums, points
 
 
 def largest_move(table: Bench, hiding: Hiding, taus: list[int]) -> tuple[float, int, Ints]:
     """The largest norm of the moves that hide one loss, μ or ε, and its round; and around which sums they are."""
     losses, normal = loss_set(table.target.setting), table.kind == "normal"
-    low, high = losses.ends()
-    if not (low != high).all():  # a change of every coordinate shows the moves in every coordinate
-        low, high = (np.full(len(low), end / len(low)) for end in (-1.0, 1.0))
+    low, high = ends_of(table)
     given = table.given.copy()
     given[taus] = low
     tables = (drawn(table.target, table.marks, name) for name in ("one", "two"))
     one, another = (replace(table, given=given, numbers=numbers) for numbers in tables)
-    places = hiding.where[:, None] + np.arange(given.shape[1])
-
-    def moves(pair: Bench, tau: int) -> Floats:
-        """How far the numbers of each round and coordinate move, `[round, N]`, per unit of the change of the loss."""
-        other = given.copy()
-        other[tau] = high
-        moved = pair.own(followed(pair, other, hiding, tau)) - pair.own(pair.numbers)
-        return np.asarray(moved[places] / (high - low), np.float64)
 
     def cost(moved: Floats) -> float:
         return losses.changes(np.linalg.norm(moved, ord=2 if normal else 1, axis=0))[normal]
+
+    def moves(pair: Bench, tau: int) -> Floats:
+        """How far the numbers move per unit of the change of the loss, a change of every coordinate."""
+        return np.asarray(moves_of(pair, hiding, tau, high) / (high - low), np.float64)
 
     costs = {tau: cost(moves(one, tau)) for tau in taus}
     worst = max(costs, key=costs.__getitem__)
@@ -371,6 +440,48 @@ def largest_move(table: Bench, hiding: Hiding, taus: list[int]) -> tuple[float, 
     table.cost += one.cost + another.cost
     if not cost(found - moves(another, worst)) <= EXACT * costs[worst]:
         law = "Gaussian" if normal else "Laplace noise"
-        raise Refuted(f"what hides the loss of round {worst + 1:,} depends on the noise, which is then not {law}")
+        words = (
+            f"what hides the loss of round {table.start + worst + 1:,} depends on the noise, which is then not {law}"
+        )
+        raise Refuted(words, (one, worst))
     near = np.flatnonzero((np.abs(found) > EXACT * np.abs(found).max()).any(axis=1))[: FIRST // 2]
     return costs[worst], worst, np.unique([0, *near, *(near + 1)])
+
+
+def ends_of(table: Bench) -> tuple[Floats, Floats]:
+    """Two losses that differ in every coordinate."""
+    low, high = loss_set(table.target.setting).ends()
+    if (low != high).all():
+        return low, high
+    return np.full(len(low), -1.0 / len(low)), np.full(len(low), 1.0 / len(low))
+
+
+def moves_of(table: Bench, hiding: Hiding, tau: int, loss: Floats) -> Floats:
+    """How far the numbers of each round and coordinate move to hide this loss in round tau, `[round, N]`."""
+    other, known = table.given.copy(), hiding.where >= 0
+    other[tau] = loss
+    moved = table.own(followed(table, other, hiding, tau)) - table.own(table.numbers)
+    places = np.where(known, hiding.where, 0)[:, None] + np.arange(len(loss))
+    return np.asarray(known[:, None] * moved[places], np.float64)
+
+
+def check_coordinates(table: Bench, hiding: Hiding, tau: int, allowed: float) -> None:
+    """Raise Refuted or Unclear if a loss in one coordinate acts on the sums of others.
+
+    Then the moves for a change of all coordinates do not tell what another change costs.
+    """
+    low, high = ends_of(table)
+    given = table.given.copy()
+    given[tau] = low
+    own = replace(table, given=given)
+    together, normal = moves_of(own, hiding, tau, high), table.kind == "normal"
+    for i in range(len(low)):
+        alone = np.where(np.arange(len(low)) == i, high, low)
+        found = moves_of(own, hiding, tau, alone)
+        least = float(np.linalg.norm(found.ravel(), ord=2 if normal else 1))
+        if least > (1 + EXACT) * allowed:
+            size = f"{'μ' if normal else 'ε'} = {at_least(least)}"
+            raise Refuted(f"the loss of round {table.start + tau + 1:,} costs {size}, where {allowed:.6g} is allowed")
+        found[:, i] -= together[:, i]
+        if np.abs(found).max() > EXACT * max(least, float(np.abs(together).max())):
+            raise Unclear(ACROSS)

@@ -140,4 +140,5 @@ def standard_gamma(self: Tape, shape: float) -> float:
 
 
 DEALT = random, standard_normal, normal, uniform, integers, standard_exponential, exponential, laplace, standard_gamma
+SIZED = {"random": UNIFORM, "standard_normal": NORMAL}  # the methods that also give several numbers, and their kinds
 METHODS: dict[str, Callable[..., Any]] = {function.__name__: function for function in DEALT}

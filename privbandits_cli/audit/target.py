@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games.drawing import fill_of
-from privbandits_cli.games.players import Setting
+from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.views import Place, View, reader
 from privbandits_cli.numerics.jit import Records, compile_once, compile_step, kept, unbound
 from privbandits_cli.numerics.streams import stream
@@ -23,6 +23,8 @@ canary: Any = unbound
 values: Any = unbound
 
 GRIDS = 2, 3, 4, 10  # of round gains
+SPARSE = 0.5  # of the sets of arms have coordinates that are 0
+LONG = 0.5  # of the sets have an arm of the largest length
 Steps = dict[str, Callable[..., Any]]
 V = TypeVar("V", bound=View, covariant=True)
 
@@ -86,6 +88,18 @@ def inside(rng: Generator, rounds: int) -> Floats:
     for step, grid in enumerate(GRIDS):
         gains[step :: 2 * len(GRIDS)] = np.round(grid * gains[step :: 2 * len(GRIDS)]) / grid
     return gains
+
+
+def sets_of_arms(known: Contexts, n_arms: int, sets: int, rng: Generator) -> Floats:
+    """Random arms within the bounds of the game, `[sets, d, k]`. Many have coordinates 0, and in some sets one has the
+    largest length: with two of them along an axis, rounding could decide between equal arms.
+    """
+    arms = rng.standard_normal((sets, known.dimension, n_arms))
+    arms *= (rng.random(arms.shape) < 0.5) | (rng.random((sets, 1, 1)) > SPARSE)
+    length, longest = rng.random((sets, 1, n_arms)), rng.integers(0, n_arms, (sets, 1, 1))
+    length[(np.arange(n_arms) == longest) & (rng.random((sets, 1, 1)) < LONG)] = 1.0
+    arms *= known.norm * length / np.maximum(np.linalg.norm(arms, axis=1, keepdims=True), 1e-300)
+    return np.abs(arms) if known.nonnegative else arms
 
 
 @kept

@@ -57,6 +57,16 @@ def accounted(target: Target[View], so_far: Audit, mu: float) -> Audit:
     return replace(so_far, found=found, epsilon_seen=seen, refutable=least)
 
 
+def accounted_purely(target: Target[View], so_far: Audit, seen: float) -> Audit:
+    """The verdict on Laplace noise, whose exact ε for a datum is known."""
+    most = (1 + EXACT) * target.claim.epsilon
+    if seen > most:
+        return replace(so_far, verdict="VIOLATION", found=f"a datum costs ε = {at_least(seen)}", epsilon_seen=seen)
+    return replace(
+        so_far, found=f"a datum costs at most ε = {at_most(seen)}, exactly", epsilon_seen=seen, refutable=most
+    )
+
+
 def like_these(rounds: int, horizon: float) -> str:
     """The assumption on the rounds that were not played, in words; "" if all were."""
     return f"rounds after {rounds:,} are like these" if rounds < int(horizon) else ""

@@ -70,8 +70,8 @@ class Noisy(View):
 
     With contexts, the noisy sums of x x' and x y as they are after `choose`, `[d, d + 1]`, of whose square part the
     lower triangle counts; or the noisy sum of x y alone, `[d]`. Their noise is linear in numbers `rng.standard_normal`,
-    each of which enters one number of them in its round; or it is that of `mechanisms.wishart`. public: the arms of all
-    rounds are public, so that only rewards are private.
+    or `rng.laplace` if δ = 0, each of which enters one number of them in its round; or it is that of
+    `mechanisms.wishart`. public: the arms of all rounds are public, so that only rewards are private.
 
     modulus, noise: for the last noisy sum of each arm's batch, a whole number mod M with discrete noise of this law,
     which the batch's last gain draws; a gain is rounded to a whole number.

@@ -22,7 +22,7 @@ FAST = {
     "rnm_ftnl, Gumbel": {"noise scale x 0.9"},
     "rnm_ftnl, printed": {"range of signed losses forgotten"},
     "shrinking_dartboard": {"η doubled", "p halved"},
-    "plain_dp_linucb": {"the base's ε"},
+    "dp_linucb": {"noise scale x 0.9"},
 }
 
 # By subject, the horizon and the budget of a short game, and the mutants that are audited in it.
@@ -69,6 +69,7 @@ SHORT = {
     "dp_scrible, scalar": (32, 2**10, ["noise scale x 0.75", "noise reused"]),
     "dp_linucb, BLT": (8, 2**8, ["|c| of half of the rounds"]),
     "dp_linucb, Wishart": (8, 2**8, ["rows x 0.9"]),
+    "plain_dp_linucb": (2, 2**8, ["the base's ε"]),
     "ldp_linucb": (16, 2**9, ["sensitivity of the vector alone", "earlier arms kept in a field", "noise by the data"]),
     "adac_oful": (16, 2**10, ["noise scale x 0.5", "phases by rewards", "arms by the true sums"]),
     "squarecb": (

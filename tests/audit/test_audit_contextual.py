@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli.audit.auditor import audit, reduced
-from privbandits_cli.audit.contexts import costliest
+from privbandits_cli.audit.contexts import costliest, products
 from privbandits_cli.games.contextual import Contexts, Setting
 from tests.audit import FAST, SEEDS, each
 from tests.audit.mutants import CORRECT, MUTANTS
@@ -29,6 +29,20 @@ def test_the_costliest_pair_of_records_by_hand(d):
     weights[[i * (i + 3) // 2 + i for i in range(d)]] = 0.5
     assert costliest(weights, known, False, rng) == pytest.approx(4.0, rel=1e-9)
     assert costliest(np.ones(d), known._replace(nonnegative=True), True, rng) == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_costliest_pair_of_records_for_laplace_noise(d):
+    """With d = 1 it is x = 1 and x = 1/2, whose rewards differ: 1 - 1/4 and 1 + 1/2. Public arms cost 2 |x|_1."""
+    weights, known, rng = np.ones(d * (d + 3) // 2), Contexts(d), np.random.default_rng(1)
+    found = costliest(weights, known, False, rng, 1)
+    assert costliest(np.ones(d), known, True, rng, 1) == pytest.approx(2 * np.sqrt(d), rel=1e-6)
+    assert found == pytest.approx(2.25, rel=1e-6) if d == 1 else found > 2.25
+    for _ in range(2000):
+        arms, rewards = rng.standard_normal((2, d)), rng.choice([-1.0, 1.0], 2)
+        arms *= (rng.random((2, 1)) ** 0.25) / np.linalg.norm(arms, axis=1, keepdims=True)
+        one, other = (products(np.append(arm, y), len(weights)) for arm, y in zip(arms, rewards, strict=True))
+        assert np.abs(one - other).sum() <= found * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -65,7 +79,7 @@ def test_the_first_rounds_of_a_long_game_are_audited_with_its_parameters():
 def test_the_configured_game_is_audited_with_all_its_levels():
     setting = Setting(2**16, 25, contexts=Contexts(3))
     found = audit(tuned(setting), setting)
-    assert found.verdict == "CONSISTENT" and "1 of 65,536 rounds" in found.played and found.cost >= 2**16
+    assert found.verdict == "CONSISTENT" and "2 of 65,536 rounds" in found.played and found.cost >= 2**16
 
 
 def test_algorithms_without_a_guarantee_are_not_auditable():

@@ -127,7 +127,7 @@ FAULTS = {
     "no late noise": (
         "        scale = state.sigma",
         "        scale = state.sigma * (0.0 if state.t >= 1000 else 1.0)",
-        "in round 1,002 what is released depends on the data",
+        "in round 1,001 what is released depends on the data",
     ),
     "noise by the data": (
         "        scale = state.sigma",
@@ -165,14 +165,32 @@ FEW = CONFIG.replace("65536", "16")  # rounds, for plain Python
 def test_an_honest_learner_is_not_accused_in_a_short_game(tmp_path):
     found = audited(tmp_path, OWN, FEW, budget=2**10)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert "1 of 16 rounds" in found["played"] and found["assumed"].startswith("records cost at most what the ")
+    assert "3 of 16 rounds" in found["played"] and found["assumed"] == ""
+
+
+ONE_BY_ONE = "wide * scale * rng.standard_normal()", "+ scale * rng.standard_normal()"
+AT_ONCE = "wide * scale * z[c]", "+ scale * z[r + 1]"
+
+
+@pytest.mark.slow
+def test_several_numbers_may_be_drawn_at_once(tmp_path):
+    """They are those that are drawn one by one."""
+    text = OWN.replace("            for c in", "            z = rng.standard_normal(r + 2)\n            for c in", 1)
+    for one, other in zip(ONE_BY_ONE, AT_ONCE, strict=True):
+        assert one in text
+        text = text.replace(one, other)
+    rows = [audited(tmp_path, own, FEW, budget=2**10) for own in (OWN, text)]
+    assert rows[0]["verdict"] == "CONSISTENT"
+    assert [rows[1][key] for key in ("verdict", "epsilon_seen")] == [
+        rows[0][key] for key in ("verdict", "epsilon_seen")
+    ]
 
 
 @pytest.mark.slow
 def test_an_honest_learner_is_not_accused_in_the_configured_game(tmp_path):
     found = audited(tmp_path, OWN)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert "1 of 65,536 rounds" in found["played"] and found["assumed"].startswith("records cost at most what the ")
+    assert "2 of 65,536 rounds" in found["played"] and found["assumed"].startswith("records cost at most what the ")
 
 
 @pytest.mark.usefixtures("plainly")
