@@ -22,7 +22,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # each target uses all cores by itself
 .PHONY: help install test test-all test-touched browser report check lint types fig1 figures \
-  wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
+  counters ope tables wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -84,8 +84,17 @@ fig1: $(RUN)  ## run Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale
 figures: $(RUN)  ## run every figure at full scale: about an hour on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
 
+counters: $(RUN)  ## compute the noise of fourteen counters: results/counters.png
+	$(BIN)/python configs/counters.py
+
+ope: $(RUN)  ## count how often the intervals of off-policy estimates hold the truth: results/ope.png
+	$(BIN)/python configs/ope.py
+
+tables: $(RUN)  ## write the tables of Agarwal & Singh 2017 with measured rates: results/price_tables.md
+	$(BIN)/python configs/price_tables.py
+
 wins: $(RUN)  ## count the win rates of private contextual bandits on four tables: results/wins.png
-	$(BIN)/privbandits wins $(addprefix results/oracle_,iris wine breast_cancer digits) --out results
+	$(BIN)/python configs/wins.py
 
 audit: $(DEV)  ## run the auditor on correct and on deliberately broken algorithms
 	$(PYTEST) -k 'mutant or correct' tests/audit

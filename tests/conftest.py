@@ -3,6 +3,7 @@
 import atexit
 import functools
 import gc
+import importlib.util
 import os
 import resource
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from typer import testing
 
 from privbandits_cli.actions import run
@@ -137,6 +139,22 @@ def tracked(*paths):
         return []
     found = subprocess.run(["git", "ls-files", "-z", *paths], cwd=ROOT, capture_output=True, text=True, check=True)
     return found.stdout.split("\0")[:-1]
+
+
+@functools.cache
+def script(name):
+    """A script of `configs/` by its file's name, such as `wins.py`, as a module."""
+    spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), ROOT / "configs" / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def started(name, *words):
+    """What a script prints and its exit code, when it is started with these words."""
+    app = typer.Typer()
+    app.command()(script(name).main)
+    return testing.CliRunner().invoke(app, [*map(str, words)])
 
 
 @functools.cache

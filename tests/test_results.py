@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from docs._generate.reproducibility import reproducibility
-from privbandits_cli.actions import wins
-from privbandits_cli.actions.price_tables import price_tables
 from privbandits_cli.analysis import curves
 from privbandits_cli.experiment.config import load
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import ROOT, committed
+from tests.conftest import ROOT, committed, script, started
 
 COMMITTED = [  # the shipped configs whose results are committed, and their trials
     ("fig1", 10_800),
@@ -56,7 +54,7 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("oracle_digits", 1_460),
     ("oracle_sphere", 720),
 ]
-TABLES = ("iris", "wine", "breast_cancer", "digits")
+price_tables = script("price_tables.py").price_tables
 
 
 @pytest.mark.parametrize(("name", "trials"), COMMITTED)
@@ -122,12 +120,18 @@ def test_the_tables_of_rates_read_no_label(tmp_path):
     assert price_tables(tmp_path) == (committed() / "results" / "price_tables.md").read_text(encoding="utf-8")
 
 
-def test_the_win_rates_are_those_of_the_committed_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(wins, "FORMATS", ())  # only the tables are compared
-    best, rates = wins.found([committed() / "results" / f"oracle_{name}" for name in TABLES])
-    wins.write(tmp_path, best, rates)
-    for name in ("wins.csv", "wins_best.csv"):
-        assert (tmp_path / name).read_bytes() == (committed() / "results" / name).read_bytes(), "run `make wins`"
+def test_the_script_of_the_tables_names_what_is_missing(tmp_path):
+    refused = started("price_tables.py", tmp_path)
+    assert refused.exit_code == 2 and "price_scaling" in refused.stderr and "make figures" in refused.stderr
+
+
+def test_the_win_rates_are_those_of_the_committed_tables(monkeypatch):
+    monkeypatch.chdir(committed())
+    wins = script("wins.py")
+    best = wins.best_of(wins.TABLES)
+    rates = wins.rates(best)
+    for name, rows in (("wins.csv", rates), ("wins_best.csv", best)):
+        assert wins.table(rows).encode() == (committed() / "results" / name).read_bytes(), "run `make wins`"
     assert {rate.games for rate in rates} == {3, 4}  # private LinUCB does not play the digits
 
 

@@ -32,12 +32,14 @@ FILES = {
     "tests/test_started.py": "command = ['-m', 'privbandits_cli']\n",
     "tests/test_code.py": "CODE = 'import a; from privbandits_cli.engine import play, x'\n",
     "tests/test_config.py": "CONFIG = 'configs/fig1.yaml'\n",
+    "tests/test_script.py": "made = script('wins.py')\n",
+    "configs/wins.py": "from privbandits_cli.report import page\n",
 }
-PLAIN, MADE, OWN, STARTED, CODE, CONFIG = (
-    f"tests/test_{name}.py" for name in ("plain", "made", "own", "started", "code", "config")
+PLAIN, MADE, OWN, STARTED, CODE, CONFIG, SCRIPT = (
+    f"tests/test_{name}.py" for name in ("plain", "made", "own", "started", "code", "config", "script")
 )
 ROOM = "tests/room/test_room.py"
-EVERY = sorted([PLAIN, MADE, OWN, STARTED, CODE, CONFIG, ROOM])
+EVERY = sorted([PLAIN, MADE, OWN, STARTED, CODE, CONFIG, SCRIPT, ROOM])
 
 
 @pytest.fixture
@@ -57,15 +59,16 @@ def checkout(tmp_path):
         ("tests/conftest.py", EVERY),
         ("tests/room/conftest.py", [ROOM]),
         ("tests/room/greedy.py", [ROOM]),
-        ("privbandits_cli/report/page.py", [MADE, STARTED]),
-        ("privbandits_cli/report/templates/page.css", [MADE, STARTED]),
+        ("privbandits_cli/report/page.py", [MADE, SCRIPT, STARTED]),
+        ("privbandits_cli/report/templates/page.css", [MADE, SCRIPT, STARTED]),
         ("privbandits_cli/engine/play.py", [CODE, OWN, STARTED]),
         ("privbandits_cli/engine/__init__.py", [CODE, OWN, STARTED]),
         ("privbandits_cli/api.py", [OWN, STARTED]),
         ("privbandits_cli/algorithms/exp3.py", [CODE, OWN, STARTED]),
         ("privbandits_cli/algorithms/gone.py", [CODE, OWN, STARTED]),
-        ("privbandits_cli/version.py", sorted([CODE, MADE, OWN, STARTED])),
+        ("privbandits_cli/version.py", sorted([CODE, MADE, OWN, SCRIPT, STARTED])),
         ("configs/fig1.yaml", [CONFIG]),
+        ("configs/wins.py", [SCRIPT]),
         ("docs/index.md", []),
         ("pyproject.toml", EVERY),
     ],

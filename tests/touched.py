@@ -7,7 +7,7 @@ A test depends on the files that it imports, and on those that they import. Some
 
 - A test imports the modules that its strings name, for it may start `python -m privbandits_cli`.
 - A test imports the `conftest.py` of each folder around it, and what the fixtures import that it asks for.
-- A test imports the files of `tests/` whose name is one of its strings.
+- A test imports the files of `tests/`, and the scripts of `configs/`, whose name is one of its strings.
 - The package imports `api` for those that import one of its names, such as `run`, and for no other.
 - The registry imports every algorithm and adversary, for it finds them in their folders.
 - A module imports the files of its room that are not Python.
@@ -25,6 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("privbandits_cli/", "tests/")
+SCRIPTS = "configs/"
 PLAYERS = ("privbandits_cli/algorithms/", "privbandits_cli/adversaries/")
 REGISTRY = "privbandits_cli/plugins/registry.py"
 CONFTEST = "tests/conftest.py"
@@ -70,7 +71,7 @@ class Checkout:
     """The sources of a checkout."""
 
     def __init__(self, root):
-        paths = sorted(path for room in ("docs/", *ROOMS) for path in (root / room).rglob("*.py"))
+        paths = sorted(path for room in ("docs/", SCRIPTS, *ROOMS) for path in (root / room).rglob("*.py"))
         self.trees = {path.relative_to(root).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
         self.strings = {file: set(strings(tree)) for file, tree in self.trees.items() if file.startswith("tests/")}
         self.tests = [file for file in self.trees if re.search(r"^tests/.*\btest_\w+\.py$", file)]
@@ -116,10 +117,12 @@ class Checkout:
     def _readers(self, file):
         """What imports a file without a statement."""
         name = file.rpartition("/")[2]
-        yield from (test for test, texts in self.strings.items() if name in texts and file.startswith("tests/"))
+        script = file.startswith(SCRIPTS) and file.endswith(".py")
+        if script or file.startswith("tests/"):
+            yield from (test for test, texts in self.strings.items() if name in texts)
         if file.startswith(PLAYERS):
             yield REGISTRY
-        elif not file.startswith(ROOMS):
+        elif not script and not file.startswith(ROOMS):
             top = file.split("/")[0]
             yield from (test for test, texts in self.strings.items() if top in {text.split("/")[0] for text in texts})
         elif not file.endswith(".py"):

@@ -34,10 +34,10 @@ OTHER = """\
 | file | command |
 |:--|:--|
 | `results/CLAIMS.md` | `privbandits check results --write`, from the CSVs and `configs/` |
-| `results/price_tables.md` | `privbandits tables`, from the CSVs |
-| `results/counters.png`, `.pdf`, `.svg`, `.csv` | `privbandits counters results`: seconds, nothing is simulated |
-| `results/ope.png`, `.pdf`, `.svg`, `.csv` | `privbandits coverage results`: half a minute |
-| `results/wins.png`, `.pdf`, `.svg`, `.csv`, `wins_best.csv` | `make wins`, from four figures' CSVs |
+| `results/price_tables.md` | `python configs/price_tables.py`, from the CSVs |
+| `results/counters.png`, `.pdf`, `.svg`, `.csv` | `python configs/counters.py`: seconds, nothing is simulated |
+| `results/ope.png`, `.pdf`, `.svg`, `.csv` | `python configs/ope.py`: half a minute |
+| `results/wins.png`, `.pdf`, `.svg`, `.csv`, `wins_best.csv` | `python configs/wins.py`, from four figures' CSVs |
 | `results/bench.csv` | `make bench-keep`: nanoseconds per round on this machine |
 | `REPRODUCIBILITY.md` | `make reproducibility`, from the manifests and `configs/` |"""
 

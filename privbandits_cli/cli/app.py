@@ -56,24 +56,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # with Rich, help would take twice as long
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="""Reproduce the figures of the differentially private bandit literature.
-
-\b
-Examples:
-  privbandits run fig1                          the paper's figure, full size
-  privbandits run fig1 --smoke                  a small version, in seconds
-  privbandits run fig1 trials=48 experiment=mine
-                                                other keys, a folder of its own
-  privbandits plot results/fig1 --bounds        with the theorems' bounds
-  privbandits report                            a page per results folder
-  privbandits show dp_exp3_lap                  formula, tuning, guarantee
-  privbandits privacy fig1                      its privacy guarantees
-  privbandits check results/fig1                test the paper's claims
-
-\b
-Exit codes: 0 success, 1 trials failed or are missing, 2 error in the
-command or config, 3 a claim fails or results differ, 4 an audit found a
-violation, 130 interrupted, 143 terminated.""",
+    help="Reproduce the figures of the differentially private bandit literature. "
+    "Start with `privbandits run fig1 --smoke`; `privbandits run --help` has more.",
 )
 
 

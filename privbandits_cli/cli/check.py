@@ -1,6 +1,5 @@
-"""`check`, `compare`, `wins`: results against claims, one run against another, one algorithm against another."""
+"""`check`, `compare`: results against claims, one run against another."""
 
-import sys
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -212,39 +211,3 @@ def _interval(low: float | None, high: float | None) -> str:
     if 1e-3 < max(abs(low), abs(high)) < 10:  # whole numbers would hide it; smaller ones are rounding errors
         return f"{low:z.2g} to {high:z.2g}"
     return f"{whole(low)} to {whole(high)}"
-
-
-@app.command()
-def wins(
-    folders: Annotated[list[Path], typer.Argument(help="Results folders, each with other games.")],
-    out: Annotated[Path | None, typer.Option(help="A folder for wins.csv, wins_best.csv and the figure.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show in how many games each algorithm loses less than each other one.
-
-    A game is an adversary of a results folder, for example a table with classes. At each ε an algorithm is represented
-    by the parameters of its grid that have the least mean final regret in that game. They are chosen by the trials that
-    are reported, and the choice is not private. A tie is half a win. Intervals are bootstraps over the trials.
-
-    \b
-    Examples:
-      privbandits wins results/oracle_iris results/oracle_wine
-      privbandits wins results/oracle_* --out results
-    """
-    from privbandits_cli.actions import wins as action
-    from privbandits_cli.cli import terminal
-    from privbandits_cli.experiment.received import shown
-
-    if out is not None and not out.is_dir():
-        raise fail(f"{out}: no such folder")
-    for folder in folders:
-        if not (folder / "summary.csv").exists() or not (folder / "final.csv").exists():
-            raise fail(f"{folder}: there is no summary.csv with final.csv: give a results folder written by `run`")
-    with reported(ValueError, OSError):
-        best, rates = action.found(folders)
-    if as_json:
-        print(dumps({"rates": action.rows_of_rates(rates), "best": action.rows_of_best(best)}))
-    else:
-        terminal.print_wins(rates, best)
-    for path in action.write(out, best, rates) if out is not None else ():
-        print(f"wrote {shown(str(path))}", file=sys.stderr if as_json else None)

@@ -1,4 +1,4 @@
-"""`plot`, `report`, `tables`: figures, pages and tables from results folders, without simulation."""
+"""`plot`, `report`: figures and pages from results folders, without simulation."""
 
 import sys
 from pathlib import Path
@@ -131,24 +131,3 @@ def report(
             print(fitted(text), file=sys.stderr)
     if errors:
         raise fail(*errors)
-
-
-@app.command()
-def tables(
-    results: Annotated[Path, typer.Argument(help="The folder that contains all results.")] = Path("results"),
-) -> None:
-    """Compare the rates of Agarwal & Singh 2017 with measured ones.
-
-    Writes the tables to RESULTS/price_tables.md, from the CSVs of the experiments price_*.
-    """
-    from privbandits_cli.actions.price_tables import price_tables
-    from privbandits_cli.experiment.files import write_atomically
-
-    try:
-        text = price_tables(results)
-    except FileNotFoundError as error:
-        raise fail(f"{error.filename} is missing: run the experiments price_* first (make figures)") from error
-    except (KeyError, ValueError) as error:
-        raise fail(f"the CSVs in {results} do not fit the experiments price_*: {error}") from error
-    write_atomically(results / "price_tables.md", text.encode())
-    print(text)

@@ -96,28 +96,3 @@ def _options_named() -> Iterator[None]:
 
 def _option(key: str, value: str | None) -> str:
     return f"`--{key} {value}`" if value else f"`--{key}`"
-
-
-@app.command()
-def coverage(
-    folder: Annotated[Path | None, typer.Argument(help="A folder for ope.csv and the figure.")] = None,
-    logs: Annotated[int, typer.Option(min=10, max=100_000, help="Simulated logs of each length.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the logs.")] = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Show how often the intervals of `evaluate` hold the true value, on simulated logs.
-
-    Logs of 50 to 2,000 rows, three actions and two features are made in two worlds: in one the linear model of the
-    direct method is right, in the other it is wrong. The share of 95 % intervals that hold the truth should be 95 %.
-    """
-    from privbandits_cli.actions import coverage as action
-    from privbandits_cli.cli import terminal
-    from privbandits_cli.experiment.received import shown
-
-    if folder is not None and not folder.is_dir():
-        raise fail(f"{folder}: no such folder")
-    with terminal.progress("coverage", action.total(logs), 0, as_json, "logs") as advance:
-        rows = action.measured(logs, seed, advance=lambda: advance(1, 0))
-    print(dumps([row._asdict() for row in rows])) if as_json else terminal.print_coverage(rows)
-    for path in action.write(folder, rows) if folder is not None else ():
-        print(f"wrote {shown(str(path))}", file=sys.stderr if as_json else None)

@@ -1,6 +1,5 @@
 """`privacy`, `tune`, `audit`: privacy guarantees, the parameters that reach them, and attempts to refute them."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,8 +19,6 @@ from privbandits_cli.cli.options import (
     complete_name,
     level,
 )
-
-MOST_ITEMS = 2**22  # the noise of every prefix is computed
 
 
 @app.command()
@@ -79,31 +76,6 @@ def tune(
             hint = "; name one with --base" if first["loc"] == ("base",) else ""
             raise fail(f"{algorithm}: {first['loc'][0]}: {first['msg']}{hint}") from error
     print(dumps(rows)) if as_json else terminal.print_tuning(algorithm, rows)
-
-
-@app.command()
-def counters(
-    folder: Annotated[Path | None, typer.Argument(help="A folder for counters.csv and the figure.")] = None,
-    horizon: Annotated[int, typer.Option(min=3, max=MOST_ITEMS, help="T; the counters sum T - 1 items.")] = 2**16,
-    epsilon: Annotated[float, typer.Option(min=1e-6, max=1e6, help="ε.")] = 1.0,
-    delta: Annotated[float, typer.Option(callback=level, help="δ of Gaussian noise; Laplace noise has δ = 0.")] = 1e-6,
-    as_json: AsJson = False,
-) -> None:
-    """Compare the noise of mechanisms that sum a stream privately.
-
-    A counter releases all prefix sums of a stream whose items change by at most 1. Shows the standard deviation of the
-    noise of a prefix, and what each counter needs to remember.
-    """
-    from privbandits_cli.actions import counters as action
-    from privbandits_cli.cli import terminal
-    from privbandits_cli.experiment.received import shown
-
-    if folder is not None and not folder.is_dir():
-        raise fail(f"{folder}: no such folder")
-    rows = action.counters(horizon, epsilon, delta)
-    print(dumps(rows)) if as_json else terminal.print_counters(rows)
-    for path in action.draw(horizon, folder) if folder is not None else ():
-        print(f"wrote {shown(str(path))}", file=sys.stderr if as_json else None)
 
 
 @app.command()

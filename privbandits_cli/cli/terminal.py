@@ -1,10 +1,9 @@
 """Progress on stderr, and tables on stdout."""
 
-import math
 import os
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +20,7 @@ from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
-    from privbandits_cli.actions.coverage import Row as Coverage
     from privbandits_cli.actions.logs import Evaluated
-    from privbandits_cli.analysis.wins import Best, Rate
     from privbandits_cli.experiment.plan import Curve, Plan
     from privbandits_cli.figures.table import Table as Swept
 
@@ -53,7 +50,7 @@ def speed(task: Task) -> str:
 
 
 @contextmanager
-def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials") -> Iterator[Advance]:
+def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Advance]:
     """A bar on a terminal, a line every 30 s elsewhere, nothing if quiet; yields a function that advances it.
 
     Jupyter gives the commands of a cell a terminal that keeps every state of a bar as a line of its own.
@@ -63,7 +60,7 @@ def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials"
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} trials"),
         TimeElapsedColumn(),
         TextColumn("eta"),
         TimeRemainingColumn(),
@@ -83,7 +80,7 @@ def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials"
                 printed = time.monotonic()
                 pace = f"{speed(task)}, " if task.fields["rounds"] else ""
                 left = f"{pace}{task.time_remaining or 0:.0f} s left"
-                console.print(f"{name}: {task.completed:.0f}/{total} {unit}, {left}")
+                console.print(f"{name}: {task.completed:.0f}/{total} trials, {left}")
 
         yield advance
 
@@ -311,47 +308,6 @@ def _flow(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in shown.items() if value is not None)
 
 
-def print_counters(rows: list[dict[str, Any]]) -> None:
-    """The noise of counters, a table for each law."""
-    heads = ["memory", "E max", "E rms", "deviation"]
-    for law in dict.fromkeys(row["noise"] for row in rows):
-        own = [row for row in rows if row["noise"] == law]
-        made = [[row["counter"], row["source"], row["memory"], *_sizes(row)] for row in own]
-        print_table([f"{law} noise", "source", *heads], made, text=2)
-        print()
-    notes = (
-        "deviation: of the noise of a prefix, as its root mean square over all prefixes, at this ε and δ. E: the same "
-        "times ε (Laplace) or times μ(ε, δ) (Gaussian). memory: numbers kept for each coordinate, up to a factor. "
-        "bound: no factorisation has less Gaussian noise."
-    )
-    print(filled(notes))
-
-
-def _sizes(row: dict[str, Any]) -> list[str]:
-    return [amount(row["max"]), amount(row["rms"]), amount(row["deviation"])]
-
-
-def print_wins(rates: "Sequence[Rate]", best: "Sequence[Best]") -> None:
-    """A matrix for each ε, and what was chosen."""
-    for epsilon in dict.fromkeys(rate.epsilon for rate in rates):
-        level = [rate for rate in rates if rate.epsilon == epsilon]
-        names = list(dict.fromkeys(rate.algorithm for rate in level))
-        cells = {(rate.algorithm, rate.opponent): f"{100 * rate.rate:.0f} %" for rate in level}
-        title = "without privacy" if math.isinf(epsilon) else f"ε = {epsilon:g}"
-        rows = [[f"{i} {a}", *(cells.get((a, b), "–") for b in names)] for i, a in enumerate(names, 1)]
-        print_table([title, *(f"beats {i}" for i in range(1, len(names) + 1))], rows)
-        print()
-    games = dict.fromkeys(one.game for one in best)
-    unsure, pairs = sum(rate.open for rate in rates) // 2, sum(rate.games for rate in rates) // 2
-    notes = (
-        f"{counted(len(games), 'game')} ({'; '.join(games)}). Each algorithm is at the best of its grid in each game, "
-        "chosen by the trials that are reported; this choice is not private. A tie is half a win. One further trial, "
-        f"twice as far from the mean as any so far, could change the winner of {unsure:,} of {pairs:,} pairs. "
-        "The CSVs of --out have the intervals, these numbers and what was chosen."
-    )
-    print(filled(notes))
-
-
 ESTIMATORS = {
     "logged": "the log's own policy",
     "ips": "IPS",
@@ -379,27 +335,6 @@ def print_evaluation(policy: str, found: "Evaluated", confidence: float) -> None
             print(filled(f"No {ESTIMATORS[row['estimator']]} estimate: {row['reason']}", further="  "))
     for caution in found.cautions:
         print(filled(caution, further="  "))
-
-
-def print_coverage(rows: "Sequence[Coverage]") -> None:
-    """The coverage of intervals, a table for each world."""
-    for world in dict.fromkeys(row.world for row in rows):
-        own = [row for row in rows if row.world == world]
-        names = dict.fromkeys(row.estimator for row in own)
-        found = {(row.estimator, row.rows): f"{100 * row.coverage:.1f} %" for row in own}
-        cells = [
-            [f"{size:,}", *(found.get((name, size), "–") for name in names)]
-            for size in dict.fromkeys(row.rows for row in own)
-        ]
-        print_table([world, *(ESTIMATORS[name] for name in names)], cells)
-        print()
-    logs = max(row.logs for row in rows)
-    error = 100 * 1.96 * math.sqrt(0.95 * 0.05 / logs)
-    notes = (
-        f"Rows of a log, and the share of {logs:,} logs (those with an estimate) whose 95 % interval holds the truth. "
-        f"Chance moves a share of 95 % by up to {error:.1f} points (with probability 95 %)."
-    )
-    print(filled(notes))
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:

@@ -8,8 +8,6 @@ import numpy as np
 from privbandits_cli.figures.line import Line
 from privbandits_cli.numerics.types import Floats
 
-DRAWS = 2000  # bootstrap samples
-
 
 def floor_of(line: Line, lines: Sequence[Line], floor: str) -> Floats | None:
     """The floor's regret at each point of a line `[points]`: the floor is an algorithm in the same game."""
@@ -52,36 +50,3 @@ def crossing(x: Floats, ratio: Floats) -> float | None:
         return float(x[0])
     part = over[i] / (over[i] - over[i + 1])
     return float(np.exp((1 - part) * np.log(x[i]) + part * np.log(x[i + 1])))
-
-
-def free_range(floor: Floats, regret: Floats, x: Floats, within: float) -> tuple[float, float]:
-    """A 95 % bootstrap interval of the x above which privacy is free at the worst gap; infinite if there is none.
-
-    floor: `[gap, trial]`; regret: `[x, gap, trial]`. The same trials are drawn for all, since they share their games.
-    """
-    n = floor.shape[-1]
-    rng = np.random.Generator(np.random.SFC64(0))
-    shares = rng.multinomial(n, np.full(n, 1 / n), DRAWS).T / n  # [trial, draw]
-    ratios = (regret @ shares).max(axis=1) / (floor @ shares).max(axis=0) / (1 + within)
-    found = [crossing(x, ratio) for ratio in ratios.T]
-    low, high = np.quantile([np.inf if value is None else value for value in found], (0.025, 0.975), method="nearest")
-    return float(low), float(high)
-
-
-def open_range(floor: Floats, regret: Floats, x: Floats, within: float, ends: tuple[float, float]) -> bool:
-    """Whether one further trial of a mean, twice as far from it as any so far, could move that x beyond these ends.
-
-    The other arguments are those of `free_range`.
-    """
-    regrets = np.concatenate([floor[None], regret])
-    means, n = regrets.mean(axis=-1), regrets.shape[-1]
-    steps = 2 * np.abs(regrets - means[..., None]).max(axis=-1) / (n + 1)
-    for place in np.ndindex(means.shape):
-        for step in (-steps[place], steps[place]):
-            further = means.copy()
-            further[place] += step
-            worst = further.max(axis=1)
-            found = crossing(x, worst[1:] / worst[0] / (1 + within))
-            if not ends[0] <= (np.inf if found is None else found) <= ends[1]:
-                return True
-    return False

@@ -1,20 +1,17 @@
 """Counters: their noise against factorisations written out as matrices, and the values of independent computations."""
 
 import csv
-import json
 import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from privbandits_cli.accounting import toeplitz, trees
 from privbandits_cli.accounting.digits import least_sums
-from privbandits_cli.actions.counters import COUNTERS
-from privbandits_cli.cli import app
-from tests.conftest import committed, some
+from tests.conftest import committed, script, some, started
 
-FOUND = {(row.law.title(), row.name): row.counter for row in COUNTERS}
+counters = script("counters.py")
+FOUND = {(row.law.title(), row.name): row.counter for row in counters.COUNTERS}
 
 # E max and E rms at T = 2^10 and 2^16, from computations that are independent of this code.
 REFERENCE = {
@@ -167,19 +164,18 @@ def test_the_noise_of_a_blt_has_the_covariance_of_its_factor():
     assert np.abs((np.cov(np.array(made)) - plain) / scale).max() > 100
 
 
-def test_the_command_prints_the_table():
-    found = CliRunner().invoke(app, ["counters", "--horizon", "1024", "--json"])
-    rows = json.loads(found.stdout)
-    assert [row["counter"] for row in rows] == [name for _, name in FOUND] + ["bound"]
-    blt = next(row for row in rows if row["counter"] == "BLT, 3 buffers")
-    assert blt["rms"] == pytest.approx(3.113, abs=5e-4)
-    text = CliRunner().invoke(app, ["counters", "--horizon", "1024"]).stdout
-    assert "BLT, 3 buffers" in text and max(map(len, text.splitlines())) <= 80
+def test_the_script_prints_the_table(capsys):
+    found = counters.curves(1023)
+    assert [(one.row.law.title(), one.row.name) for one in found] == list(FOUND)
+    blt = next(one for one in found if one.row.name == "BLT, 3 buffers")
+    assert blt.rms == pytest.approx(3.113, abs=5e-4) and blt.so_far[-1] == pytest.approx(blt.rms)
+    counters.show(found, 1023)
+    text = capsys.readouterr().out
+    assert "BLT, 3 buffers" in text and "any factorisation" in text and max(map(len, text.splitlines())) <= 80
 
 
 def test_the_csv_is_the_committed_one_and_the_figure_has_all_counters(tmp_path):
-    found = CliRunner().invoke(app, ["counters", str(tmp_path)])
-    assert found.exit_code == 0
+    assert started("counters.py", tmp_path).exit_code == 0
     made, kept = (list(csv.DictReader((path / "counters.csv").open())) for path in (tmp_path, committed() / "results"))
     for one, other in zip(made, kept, strict=True):
         assert {**one, "E": "", "rms": ""} == {**other, "E": "", "rms": ""}
@@ -187,5 +183,5 @@ def test_the_csv_is_the_committed_one_and_the_figure_has_all_counters(tmp_path):
             assert float(one[size] or 0) == pytest.approx(float(other[size] or 0), rel=1e-4)
     text = (tmp_path / "counters.svg").read_text(encoding="utf-8")
     assert all(f"{name} (" in text for _, name in FOUND)
-    gone = CliRunner().invoke(app, ["counters", str(tmp_path / "gone")])
+    gone = started("counters.py", tmp_path / "gone")
     assert gone.exit_code == 2 and "gone: no such folder" in gone.stderr

@@ -1,20 +1,18 @@
-"""Win rates: by hand on results of three tiny games, their intervals, the command, its CSVs and its figure."""
+"""Win rates: by hand on results of three tiny games, their intervals, the script, its CSVs and its figure."""
 
 import csv
-import json
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from privbandits_cli import load, run
-from privbandits_cli.analysis import wins
-from privbandits_cli.analysis.wins import Best, rates
-from privbandits_cli.cli import app
 from privbandits_cli.numerics.jit import uncompiled
-from tests.conftest import without_figures
+from tests.conftest import script, started, without_figures
+
+wins = script("wins.py")
+Best, rates = wins.Best, wins.rates
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 
@@ -114,35 +112,35 @@ def test_samples_are_drawn_alike_for_all_algorithms_of_a_game():
     assert mean == pytest.approx(np.arange(10.0).std() / math.sqrt(10), rel=0.06)  # 3.8 deviations of a deviation
 
 
-def test_the_command_prints_a_matrix_and_writes_csvs_and_a_figure(folders, tmp_path):
-    words = ["wins", *map(str, folders)]
-    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path)])
-    assert done.exit_code == 0 and max(map(len, done.stdout.partition("wrote")[0].splitlines())) <= 80
+def test_the_script_prints_a_matrix_and_writes_csvs_and_a_figure(folders, tmp_path):
+    done = started("wins.py", *folders, "--out", tmp_path)
+    assert done.exit_code == 0 and max(map(len, done.stdout.splitlines())) <= 80
     printed = " ".join(done.stdout.split())
     assert "without privacy" in printed and "ε = 8" in printed and "this choice is not private" in printed
     rows = list(csv.DictReader((tmp_path / "wins.csv").open()))
     assert {row["epsilon"] for row in rows} == {"", "8.0"} and {row["games"] for row in rows} == {"3"}
+    assert [float(row["rate"]) for row in rows] == [rate.rate for rate in rates(wins.best_of(folders))]
     chosen = list(csv.DictReader((tmp_path / "wins_best.csv").open()))
     assert len(chosen) == 3 * 5
     first = next(row for row in chosen if row["algorithm"] == "SquareCB" and not row["epsilon"])
     assert first["curves"] == "4" and "gamma = " in first["chosen"] and "oracle = " in first["chosen"]
     assert "SquareCB" in (tmp_path / "wins.svg").read_text(encoding="utf-8")
-    data = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
-    assert [row["rate"] for row in data["rates"]] == [float(row["rate"]) for row in rows]
     again = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert CliRunner().invoke(app, [*words, "--out", str(tmp_path)]).exit_code == 0
+    assert started("wins.py", *folders, "--out", tmp_path).exit_code == 0
     assert again == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
-def test_what_cannot_be_compared_is_refused(folders, tmp_path):
+def test_what_cannot_be_compared_is_refused(folders, tmp_path, monkeypatch):
     def refused(*words):
-        done = CliRunner().invoke(app, ["wins", *map(str, words)])
+        done = started("wins.py", *words)
         assert done.exit_code == 2
         return " ".join(done.stderr.split())
 
-    assert "there is no summary.csv" in refused(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    assert "results/oracle_iris: there is no summary.csv" in refused()
     assert "is in two folders" in refused(folders[0], folders[0])
-    assert "no such folder" in refused(folders[0], "--out", tmp_path / "gone")
+    assert "gone: no such folder" in refused(folders[0], "--out", tmp_path / "gone")
     one = tmp_path / "one.yaml"
     one.write_text(
         CONFIG.replace("  - {name: linucb", "# ").replace("  - {name: dp_linucb", "# ").replace("NAME", "one")

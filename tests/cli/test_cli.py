@@ -277,8 +277,8 @@ def test_a_delta_of_0_or_just_above_1_is_refused_in_words_that_are_true(command)
 def test_help_lists_the_commands_in_the_order_of_use():
     listed = re.findall(r"^  ([a-z]+)  ", call("--help").stdout.partition("Commands:")[2], re.MULTILINE)
     wanted = (
-        "run merge slurm plot report tables check compare wins evaluate coverage",
-        "new list show privacy tune counters audit validate schema",
+        "run merge slurm plot report check compare evaluate",
+        "new list show privacy tune audit validate schema",
     )
     assert listed == " ".join(wanted).split()
 
@@ -292,7 +292,7 @@ def test_names_are_completed():
 def test_the_command_as_a_process():
     command = [sys.executable, "-X", "importtime", "-m", "privbandits_cli", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert "privbandits run fig1" in done.stdout and "Exit codes" in done.stdout
+    assert "privbandits run fig1" in done.stdout and len(done.stdout.splitlines()) <= 30  # fits on a screen
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "typer" in loaded and not loaded & {"numpy", "numba", "matplotlib", "scipy", "pydantic", "rich.markdown"}
     version = subprocess.run(
@@ -369,11 +369,6 @@ def test_privacy_is_stated_at_the_delta_that_an_algorithm_is_set_for(tmp_path):
     assert [other["algorithm"] for other in others] == ["DP-EXP3-Lap (epsilon = 0.5)", "DP-EXP3-Lap (epsilon = 2)"]
     asked = json.loads(call("privacy", path, "--delta", "1e-3", "--json").stdout)
     assert [block["delta"] for block in asked] == [1e-3] * 3
-
-
-def test_tables_name_what_is_missing(tmp_path):
-    result = call("tables", tmp_path)
-    assert result.exit_code == 2 and "price_scaling" in result.stderr and "make figures" in result.stderr
 
 
 def test_tune():

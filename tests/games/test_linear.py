@@ -21,12 +21,13 @@ from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.streams import stream
 from tests import plain_counters
-from tests.conftest import foe, make, match, playing, some
+from tests.conftest import foe, make, match, playing, script, some
 from tests.naive_linear import uneven
 
 BOX = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1)), (1, 1, 2, 2, 2))
 SPACES = [Simplex(3), Sphere(1), Sphere(4), Cube(1), Cube(3), BOX]
 ADVERSARIES = playing("adversaries", "linear")
+TABLES = script("price_tables.py")
 
 
 def setting(space, horizon=1000):
@@ -431,43 +432,41 @@ def test_where_privacy_is_free():
 
 
 def test_the_interval_of_where_privacy_is_free():
-    from privbandits_cli.figures.prices import DRAWS, crossing, free_range
-
-    x, within, n = np.array([1.0, 10.0]), 0.1, 400
+    draws, crossing, free_range = TABLES.DRAWS, TABLES.crossing, TABLES.free_range
+    x, n = np.array([1.0, 10.0]), 400
     alike = np.ones((1, n))
     at = crossing(x, np.array([1.21, 1.0]) / 1.1)
     assert at == pytest.approx(10**0.5)
-    np.testing.assert_allclose(free_range(100 * alike, np.stack([121 * alike, 100 * alike]), x, within), at)
-    assert free_range(100 * alike, np.stack([300 * alike, 200 * alike]), x, within) == (np.inf, np.inf)  # nowhere
+    np.testing.assert_allclose(free_range(100 * alike, np.stack([121 * alike, 100 * alike]), x), at)
+    assert free_range(100 * alike, np.stack([300 * alike, 200 * alike]), x) == (np.inf, np.inf)  # nowhere
     spread = np.random.default_rng(1).normal(1, 0.1, (1, n))
-    paired = free_range(100 * spread, np.stack([121 * spread, 100 * spread]), x, within)
+    paired = free_range(100 * spread, np.stack([121 * spread, 100 * spread]), x)
     np.testing.assert_allclose(paired, at)  # what floor and regret share is drawn together
-    low, high = free_range(100 * alike, np.stack([121 * spread, 100 * alike]), x, within)
+    low, high = free_range(100 * alike, np.stack([121 * spread, 100 * alike]), x)
     error = 1.959964 * spread.std() / np.sqrt(n)
     wanted = [crossing(x, np.array([1.21 * m, 1.0]) / 1.1) for m in (spread.mean() - error, spread.mean() + error)]
     assert wanted[0] < at < wanted[1]
-    # of DRAWS draws the rank of the 2.5 % quantile has a standard deviation of sqrt(DRAWS 0.025 0.975): five of it
-    slack = 5 * np.sqrt(0.025 * 0.975 / DRAWS) / stats.norm.pdf(1.959964) / (2 * 1.959964) * (wanted[1] - wanted[0])
+    # of `draws` samples the rank of the 2.5 % quantile has a standard deviation of sqrt(draws 0.025 0.975): five of it
+    slack = 5 * np.sqrt(0.025 * 0.975 / draws) / stats.norm.pdf(1.959964) / (2 * 1.959964) * (wanted[1] - wanted[0])
     assert abs(low - wanted[0]) < slack and abs(high - wanted[1]) < slack
     worst = np.concatenate([100 * alike, 50 * alike]), np.stack([np.concatenate([121 * alike, 50 * alike])] * 2)
     worst[1][1, 0] = 100
-    np.testing.assert_allclose(free_range(*worst, x, within), at)  # the worst gap is the largest, of either
+    np.testing.assert_allclose(free_range(*worst, x), at)  # the worst gap is the largest, of either
 
 
 def test_one_further_trial_may_move_where_privacy_is_free():
     """Of n trials 99 and 101, one at 2 (value - mean) moves a mean by 2/(n + 1); of 121, 100 it moves the crossing."""
-    from privbandits_cli.figures.prices import crossing, open_range
-
+    crossing, open_range = TABLES.crossing, TABLES.open_range
     x, n = np.array([1.0, 10.0]), 20
     floor = np.where(np.arange(n) % 2, 99.0, 101.0)[None]
     regret, step = np.stack([np.full((1, n), 121.0), np.full((1, n), 100.0)]), 2 / (n + 1)
     ends = sorted(crossing(x, np.array([121.0, 100.0]) / (100 + side * step) / 1.1) for side in (-1, 1))
-    assert not open_range(floor, regret, x, 0.1, (ends[0] * 0.9999, ends[1] * 1.0001))
-    assert open_range(floor, regret, x, 0.1, (ends[0] * 1.0001, ends[1] * 1.0001))
-    assert open_range(floor, regret, x, 0.1, (ends[0] * 0.9999, ends[1] * 0.9999))
+    assert not open_range(floor, regret, x, (ends[0] * 0.9999, ends[1] * 1.0001))
+    assert open_range(floor, regret, x, (ends[0] * 1.0001, ends[1] * 1.0001))
+    assert open_range(floor, regret, x, (ends[0] * 0.9999, ends[1] * 0.9999))
     rare = regret + np.where(np.arange(n) == 0, 100.0, 0.0) * np.array([0.0, 1.0])[:, None, None]
-    assert open_range(floor, rare, x, 0.1, (1.0, 10.0))  # then it is free nowhere
-    assert not open_range(floor, rare, x, 0.1, (1.0, np.inf))
+    assert open_range(floor, rare, x, (1.0, 10.0))  # then it is free nowhere
+    assert not open_range(floor, rare, x, (1.0, np.inf))
 
 
 def test_the_minimum_over_a_polytope_agrees_with_scipy():

@@ -1,22 +1,32 @@
-"""Tables 1 and 2 of Agarwal & Singh 2017 beside measured slopes, constants, and the ε above which privacy is free."""
+"""Tables 1 and 2 of Agarwal & Singh 2017 beside measured slopes, constants, and the ε above which privacy is free.
+
+results/price_tables.md is written from the CSVs of the experiments price_*; nothing is simulated.
+
+    .venv/bin/python configs/price_tables.py
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, log, log2, sqrt
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import typer
 
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.format import table
-from privbandits_cli.figures import distributions, prices
+from privbandits_cli.cli.app import fail
+from privbandits_cli.experiment.files import write_atomically
+from privbandits_cli.figures import distributions
 from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.prices import crossing, floor_of
 from privbandits_cli.figures.table import read
+from privbandits_cli.numerics.types import Floats
 
 N = 10  # coordinates in `price_scaling`
 PRIVATE, FLOOR = "dp_ftrl", "ftrl"
 WITHIN = 0.1  # privacy is free if the regret exceeds FTRL's by at most this part
+DRAWS = 2000  # bootstrap samples
 
 # The rows of the paper's Table 1: its name, the decision set, the bounds in print, and a and b of the rates √(a T)
 # without privacy and b log² T / ε that privacy adds.
@@ -42,7 +52,7 @@ TEXT = """\
 # What privacy costs in online linear optimisation
 
 The rates of Agarwal & Singh 2017, Tables 1 and 2, beside the measurements of the figures `price_*`.
-Regrets are means at the worst gap. Written by `privbandits tables`.
+Regrets are means at the worst gap. Written by `configs/price_tables.py`.
 
 ## Table 1: full information
 
@@ -128,20 +138,71 @@ def _slope(line: Line) -> str:
 
 def _epsilon(line: Line, lines: Sequence[Line], samples: Sequence[distributions.Sample]) -> str:
     """The epsilon from which a line is free, with its interval from these samples of the same game."""
-    level = prices.floor_of(line, lines, FLOOR)
+    level = floor_of(line, lines, FLOOR)
     assert level is not None
-    free = prices.crossing(line.x, line.regret / level / (1 + WITHIN))
+    free = crossing(line.x, line.regret / level / (1 + WITHIN))
     if free is None:
         return f"above {line.x[-1]:g}"
     floor = _regrets([sample for sample in samples if sample.curve.algorithm == FLOOR])
     private = [sample for sample in samples if sample.curve.algorithm == PRIVATE]
     own = [one for one in private if _counter(one.curve.parameters["algorithm"]) == _counter(line.parameters)]
     swept = [_regrets([one for one in own if float(one.curve.own["epsilon"]) == epsilon]) for epsilon in line.x]
-    low, high = prices.free_range(floor, np.array(swept), line.x, WITHIN)
-    unsure = prices.open_range(floor, np.array(swept), line.x, WITHIN, (low, high))
+    low, high = free_range(floor, np.array(swept), line.x)
+    unsure = open_range(floor, np.array(swept), line.x, (low, high))
     return f"{free:.2g} ({low:.2g} to {high:.2g})" + ", open" * unsure
 
 
-def _regrets(samples: Sequence[distributions.Sample]) -> NDArray[np.float64]:
+def _regrets(samples: Sequence[distributions.Sample]) -> Floats:
     """Regrets `[gap, trial]`."""
     return np.array([sample.regret for sample in samples])
+
+
+def free_range(floor: Floats, regret: Floats, x: Floats) -> tuple[float, float]:
+    """A 95 % bootstrap interval of the x above which privacy is free at the worst gap; infinite if there is none.
+
+    floor: `[gap, trial]`; regret: `[x, gap, trial]`. The same trials are drawn for all, since they share their games.
+    """
+    n = floor.shape[-1]
+    rng = np.random.Generator(np.random.SFC64(0))
+    shares = rng.multinomial(n, np.full(n, 1 / n), DRAWS).T / n  # [trial, draw]
+    ratios = (regret @ shares).max(axis=1) / (floor @ shares).max(axis=0) / (1 + WITHIN)
+    found = [crossing(x, ratio) for ratio in ratios.T]
+    low, high = np.quantile([np.inf if value is None else value for value in found], (0.025, 0.975), method="nearest")
+    return float(low), float(high)
+
+
+def open_range(floor: Floats, regret: Floats, x: Floats, ends: tuple[float, float]) -> bool:
+    """Whether one further trial of a mean, twice as far from it as any so far, could move that x beyond these ends.
+
+    The other arguments are those of `free_range`.
+    """
+    regrets = np.concatenate([floor[None], regret])
+    means, n = regrets.mean(axis=-1), regrets.shape[-1]
+    steps = 2 * np.abs(regrets - means[..., None]).max(axis=-1) / (n + 1)
+    for place in np.ndindex(means.shape):
+        for step in (-steps[place], steps[place]):
+            further = means.copy()
+            further[place] += step
+            worst = further.max(axis=1)
+            found = crossing(x, worst[1:] / worst[0] / (1 + WITHIN))
+            if not ends[0] <= (np.inf if found is None else found) <= ends[1]:
+                return True
+    return False
+
+
+def main(
+    results: Annotated[Path, typer.Argument(help="The folder that contains all results.")] = Path("results"),
+) -> None:
+    """Compare the rates of Agarwal & Singh 2017 with measured ones: RESULTS/price_tables.md."""
+    try:
+        text = price_tables(results)
+    except FileNotFoundError as error:
+        raise fail(f"{error.filename} is missing: run the experiments price_* first (make figures)") from error
+    except (KeyError, ValueError) as error:
+        raise fail(f"the CSVs in {results} do not fit the experiments price_*: {error}") from error
+    write_atomically(results / "price_tables.md", text.encode())
+    print(text)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,4 +1,9 @@
-"""Results folders -> win rates: in how many games an algorithm loses less than another one, each at its best.
+"""In how many games an algorithm loses less than another one, each at its best: results/wins.csv and the figure.
+
+wins_best.csv, beside it, says which parameters were chosen. Without folders, the games are those of four tables.
+
+    .venv/bin/python configs/wins.py
+    .venv/bin/python configs/wins.py results/oracle_iris results/oracle_wine --out elsewhere
 
 A game is an adversary of a folder, for example a table with classes. In each game and at each ε an algorithm is
 represented by those parameters whose mean final regret is the least: the best of the grid that was played. They are
@@ -11,19 +16,34 @@ for all algorithms, and the best parameters are chosen anew. So it says what cha
 other games. It rests on the trials that were played: `open` counts the games that one further trial could turn.
 """
 
+import csv
+import io
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from privbandits_cli.analysis import measured
 from privbandits_cli.analysis.estimates import mean, two
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.analysis.measured import Measured
+from privbandits_cli.cli.app import fail, filled, reported
+from privbandits_cli.cli.terminal import print_table
+from privbandits_cli.experiment.files import write_atomically
+from privbandits_cli.figures import plot
+from privbandits_cli.figures.mpl import Axes, FigureCanvasAgg, styled
+from privbandits_cli.figures.plot import COLUMN, Figure, escaped, finish
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
+TABLES = tuple(Path("results") / f"oracle_{name}" for name in ("iris", "wine", "breast_cancer", "digits"))
+CELL = 0.36  # inches
+NAMES = 0.75  # inches beside a matrix
 DRAWS = 2000
 TIE = 1e-12
 ENDS = (0.025, 0.975)
@@ -141,3 +161,111 @@ def _won(one: Floats | float, other: Floats | float) -> Floats:
     """1 where one is smaller, ½ where they are equal, else 0."""
     difference, room = np.subtract(one, other), TIE * np.maximum(1.0, np.abs(other))
     return np.where(difference < -room, 1.0, np.where(difference > room, 0.0, 0.5))
+
+
+def show(every: Sequence[Rate], best: Sequence[Best]) -> None:
+    """Print a matrix for each ε, and what was chosen."""
+    for epsilon in dict.fromkeys(rate.epsilon for rate in every):
+        own = [rate for rate in every if rate.epsilon == epsilon]
+        names = list(dict.fromkeys(rate.algorithm for rate in own))
+        cells = {(rate.algorithm, rate.opponent): f"{100 * rate.rate:.0f} %" for rate in own}
+        rows = [[f"{i} {a}", *(cells.get((a, b), "–") for b in names)] for i, a in enumerate(names, 1)]
+        print_table([level(epsilon), *(f"beats {i}" for i in range(1, len(names) + 1))], rows)
+        print()
+    games = dict.fromkeys(one.game for one in best)
+    unsure, pairs = sum(rate.open for rate in every) // 2, sum(rate.games for rate in every) // 2
+    notes = (
+        f"{counted(len(games), 'game')} ({'; '.join(games)}). Each algorithm is at the best of its grid in each game, "
+        "chosen by the trials that are reported; this choice is not private. A tie is half a win. One further trial, "
+        f"twice as far from the mean as any so far, could change the winner of {unsure:,} of {pairs:,} pairs. "
+        "The CSVs have the intervals, these numbers and what was chosen."
+    )
+    print(filled(notes))
+
+
+def table(rows: Sequence[Best] | Sequence[Rate]) -> str:
+    """A CSV of all that does not belong to single trials; ε is empty without privacy."""
+    names = [field.name for field in fields(rows[0]) if field.name not in ("regrets", "drawn")]
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(names)
+    for row in rows:
+        made = vars(row) | {"epsilon": row.epsilon if math.isfinite(row.epsilon) else ""}
+        out.writerow([made[name] for name in names])
+    return text.getvalue()
+
+
+def level(epsilon: float) -> str:
+    """The title of a matrix."""
+    return "without privacy" if math.isinf(epsilon) else f"ε = {epsilon:g}"
+
+
+def figure(rates: Sequence[Rate], trials: int) -> Figure:
+    """Draw a matrix for each ε, three beside each other; trials: the fewest of a game."""
+    levels = list(dict.fromkeys(rate.epsilon for rate in rates))
+    most = max(len({rate.algorithm for rate in rates if rate.epsilon == epsilon}) for epsilon in levels)
+    columns = min(3, len(levels))
+    rows = math.ceil(len(levels) / columns)
+    side = CELL * most + NAMES
+    with styled():
+        out = Figure(figsize=(max(COLUMN, side * columns), (side + 0.15) * rows + 0.45), layout="constrained")
+        FigureCanvasAgg(out)
+        axes = list(out.subplots(rows, columns, squeeze=False).flat)
+        for axis, epsilon in zip(axes, levels, strict=False):
+            _matrix(axis, [rate for rate in rates if rate.epsilon == epsilon])
+            axis.set_title(level(epsilon))
+        games = max(rate.games for rate in rates)
+        note = (
+            f"The row loses less than the column in so many per cent of {counted(games, 'game')} (a tie is a half), "
+            f"below with 95 % bootstrap intervals over the trials, {trials} or more of each game. Each is at the best "
+            "of its grid in each game, chosen by the trials that are reported; this choice is not private."
+        )
+        out.supxlabel(textwrap.fill(note, int(out.get_figwidth() * 21)), fontsize=5.5)
+        finish(out, axes[len(levels) :], 1, 1)
+        return out
+
+
+def _matrix(axis: Axes, rates: Sequence[Rate]) -> None:
+    names = list(dict.fromkeys(rate.algorithm for rate in rates))
+    values = np.full((len(names), len(names)), np.nan)
+    for rate in rates:
+        i, j = names.index(rate.algorithm), names.index(rate.opponent)
+        values[i, j] = rate.rate
+        ink = "white" if abs(rate.rate - 0.5) > 0.35 else "#222222"
+        axis.text(j, i - 0.12, f"{100 * rate.rate:.0f}", ha="center", va="center", fontsize=6.5, color=ink)
+        ends = f"{100 * rate.low:.0f}–{100 * rate.high:.0f}"
+        axis.text(j, i + 0.26, ends, ha="center", va="center", fontsize=4, color=ink)
+    axis.imshow(values, cmap="PuOr", vmin=-0.1, vmax=1.1)
+    axis.set_xticks(range(len(names)), [escaped(name) for name in names], rotation=40, ha="right", fontsize=5.5)
+    axis.set_yticks(range(len(names)), [escaped(name) for name in names], fontsize=5.5)
+    axis.tick_params(length=0)
+    axis.grid(visible=False)
+    axis.spines[:].set_visible(False)
+
+
+def main(
+    folders: Annotated[list[Path] | None, typer.Argument(help="Results folders, each with other games.")] = None,
+    out: Annotated[Path, typer.Option(help="A folder to write to.")] = Path("results"),
+) -> None:
+    """Count in how many games each algorithm loses less than each other one.
+
+    A game is an adversary of a results folder, for example a table with classes.
+    """
+    if not out.is_dir():
+        raise fail(f"{out}: no such folder")
+    for folder in folders or TABLES:
+        if not (folder / "summary.csv").exists() or not (folder / "final.csv").exists():
+            raise fail(f"{folder}: there is no summary.csv with final.csv: give a results folder written by `run`")
+    with reported(ValueError, OSError):
+        best = best_of(folders or TABLES)
+    found = rates(best)
+    if not found:
+        raise fail("no two algorithms have played the same game at the same ε")
+    show(found, best)
+    write_atomically(out / "wins.csv", table(found).encode())
+    write_atomically(out / "wins_best.csv", table(best).encode())
+    plot.save(figure(found, min(one.trials for one in best)), out, "wins", ("pdf", "png", "svg"))
+
+
+if __name__ == "__main__":
+    typer.run(main)
