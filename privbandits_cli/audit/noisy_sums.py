@@ -13,6 +13,7 @@ If a sum has no such numbers, it must be equal without a move, as within a batch
   (`audit/noise_matrix.py`) tells more. It also serves for short games, and where a round has no such numbers.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -305,12 +306,16 @@ def _cost(table: Bench, hiding: Hiding, allowed: float, special: list[int] | Non
     """The cost of a loss in games like this one."""
     taus = sorted({*canaries(table, hiding), *(special or [])})
     most, tau, support = largest_move(table, hiding, taus)
+    others = table.acts(table.kind, kept=hiding.where[hiding.where >= 0])
     if special is None:
-        check_coordinates(table, hiding, taus[-1], allowed)
-    if not table.acts(table.kind, kept=hiding.where[hiding.where >= 0]):
+        check_coordinates(table, hiding, taus[-1], math.inf if others else allowed)
+    if not others:
         return Cost(most, most, tau + 1, table.rounds)
     if most <= (1 + EXACT) * allowed:
         return Cost(0.0, most, tau + 1, table.rounds)
+    if special == [] and table.rounds <= FIRST:  # the matrix of all losses, each of which enters the next sum once
+        size, worst = largest_cost(table)
+        return Cost(size, size, worst, table.rounds)
     known = least_cost(table, [tau, *taus], support)
     if known is None:
         first = table.shortened(FIRST)
@@ -468,7 +473,8 @@ def moves_of(table: Bench, hiding: Hiding, tau: int, loss: Floats) -> Floats:
 def check_coordinates(table: Bench, hiding: Hiding, tau: int, allowed: float) -> None:
     """Raise Refuted or Unclear if a loss in one coordinate acts on the sums of others.
 
-    Then the moves for a change of all coordinates do not tell what another change costs.
+    Then the moves for a change of all coordinates do not tell what another change costs. allowed: what the moves for
+    one coordinate may cost, infinite if other numbers hide a loss, too.
     """
     low, high = ends_of(table)
     given = table.given.copy()
