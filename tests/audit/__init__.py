@@ -48,7 +48,7 @@ SHORT = {
     "dp_ucb, hybrid": (12, 2**10, ["all of ε for the blocks and for the trees", "noise depends on the gain"]),
     "dp_ucb, k-ary": (12, 2**8, ["one level too few in the scale", "noise redrawn for every sum"]),
     "dp_ftrl": (
-        64,
+        32,
         2**10,
         [
             "log2 for levels",
@@ -57,9 +57,9 @@ SHORT = {
             "noise by the loss",
         ],
     ),
-    "dp_ftpl": (64, 2**10, ["top-up missing", "top-up in the first round only"]),
-    "dp_ftrl, Gaussian": (64, 2**10, ["noise scale x 0.75", "noise redrawn for every prefix"]),
-    "noisy_ftrl": (64, 2**10, ["noise reused", "base fed the true losses", "noise by the loss"]),
+    "dp_ftpl": (32, 2**10, ["top-up missing", "top-up in the first round only"]),
+    "dp_ftrl, Gaussian": (32, 2**10, ["noise scale x 0.75", "noise redrawn for every prefix"]),
+    "noisy_ftrl": (32, 2**10, ["noise reused", "base fed the true losses", "noise by the loss"]),
     "dp_ftrl, no top-up": (32, 2**10, ["noise of nodes dropped"]),
     "dp_scrible": (
         32,
