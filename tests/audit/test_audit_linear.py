@@ -174,6 +174,14 @@ def test_fresh_top_up_noise_hides_as_much_in_short_games(horizon, plainly):
     check_fresh(horizon)
 
 
+def test_the_cost_of_every_loss_of_a_short_game_is_computed(plainly):
+    """Honaker's estimates cost most for a loss in the middle, round 21 of 48, which is none of the canaries."""
+    known = setting(Simplex(2), 48)
+    algorithm = make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6, counter="honaker").tuned(known)
+    found = audit(algorithm, known)
+    assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(1.0, rel=1e-9), found.found
+
+
 def check_fresh(horizon):
     known = setting(Simplex(2), horizon)
     algorithm = make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6).tuned(known)
