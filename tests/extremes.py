@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.parameters import Or, Parameters
 from privbandits_cli.games.players import Setting
 
 LIMITS = ("ge", "gt", "le", "lt")
@@ -22,6 +22,8 @@ INSIDE = {"gt": math.inf, "lt": -math.inf}  # a limit that is not a value itself
 def ends(annotation: Any, metadata: Any = ()) -> Iterator[Any]:
     """The ends of every range that a field's type declares, and every choice of a literal."""
     kind, parts = get_origin(annotation), get_args(annotation)
+    for word in [one for one in metadata if isinstance(one, Or)]:
+        yield from ends(word.given)
     if kind in (Union, UnionType):
         for part in parts:
             yield from ends(part, metadata)

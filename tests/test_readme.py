@@ -98,7 +98,7 @@ def test_the_tuned_algorithm_of_the_pages_plays(own):
     """EXP3-IX: its default η, the η of a config, and its regret on an easy game."""
     from tests.conftest import foe
 
-    Path("exp3_ix.py").write_text(block(OWN_FILES, "python", "class Tuned"), encoding="utf-8")
+    Path("exp3_ix.py").write_text(block(OWN_FILES, "python", "left_out("), encoding="utf-8")
     registry, _ = including([Path("exp3_ix.py")])
     model = registry.find("algorithms", "exp3_ix")
     eta = math.sqrt(math.log(4) / (2 * 4000))

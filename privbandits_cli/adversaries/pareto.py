@@ -6,13 +6,14 @@ finite, too; for s near 1 + v it is not.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
-from pydantic import Field
 
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.heavy_tails import HeavyTailed
+from privbandits_cli.games.parameters import left_out
 
 
 class Parameters(HeavyTailed):
@@ -20,7 +21,7 @@ class Parameters(HeavyTailed):
 
     display = "Pareto"
 
-    shape: float | None = Field(None, gt=1, le=1e6, description="s, the tail's index; default 2 + v")
+    shape: float = left_out("s, the tail's index; default 2 + v", gt=1, le=1e6)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
@@ -28,14 +29,8 @@ class Parameters(HeavyTailed):
         if isinstance(self.means, list) and min(self.means, default=1.0) <= 0:
             yield "Pareto gains are positive, so their means must be positive: for other means use student_t"
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(super().tuned(setting)) | {"shape": self.shape or 2 + self.v})
-
-
-class Tuned(Parameters):
-    """Pareto gains with their shape."""
-
-    shape: float
+    def tuned(self, setting: Setting) -> Self:
+        return super().tuned(setting).replace(shape=self.shape or 2 + self.v)
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
         means = self.mean_gains(setting)

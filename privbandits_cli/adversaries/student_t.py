@@ -5,6 +5,7 @@ E|X|^(1+v) is finite only for df > 1 + v, and is integrated numerically. At mean
 """
 
 from collections.abc import Callable, Iterator
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.heavy_tails import HeavyTailed
+from privbandits_cli.games.parameters import left_out
 
 
 class Parameters(HeavyTailed):
@@ -20,20 +22,14 @@ class Parameters(HeavyTailed):
     display = "Student's t"
 
     scale: float = Field(1.0, ge=0.01, le=1e6, description="the factor of t")
-    df: float | None = Field(None, gt=1, le=1e6, description="degrees of freedom, the tail's index; default 2 + v")
+    df: float = left_out("degrees of freedom, the tail's index; default 2 + v", gt=1, le=1e6)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
         yield from self._too_heavy("df", self.df)
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(super().tuned(setting)) | {"df": self.df or 2 + self.v})
-
-
-class Tuned(Parameters):
-    """Student's t with its degrees of freedom."""
-
-    df: float
+    def tuned(self, setting: Setting) -> Self:
+        return super().tuned(setting).replace(df=self.df or 2 + self.v)
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
         means = self.mean_gains(setting)

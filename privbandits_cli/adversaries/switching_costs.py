@@ -13,6 +13,7 @@ so small (40 gains in total at T = 2^18) that the regret here is the price of sw
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -20,6 +21,7 @@ from pydantic import Field
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.drawing import fill_of
+from privbandits_cli.games.parameters import left_out
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import bind, kept
 from privbandits_cli.numerics.types import Floats
@@ -64,28 +66,18 @@ class Parameters(bandit.Adversary):
 
     display = "Switching costs"
 
-    sigma: float | None = Field(None, gt=0, le=1e9, description="σ, deviation of a step; default 1/(9 log2 T)")
-    gap: float | None = Field(
-        None, ge=0, le=1, description="gap of the best arm; default K^(1/3) T^(-1/3) / (9 log2 T)"
-    )
+    sigma: float = left_out("σ, deviation of a step; default 1/(9 log2 T)", gt=0, le=1e9)
+    gap: float = left_out("gap of the best arm; default K^(1/3) T^(-1/3) / (9 log2 T)", ge=0, le=1)
     memory: int = Field(1, ge=0, description="m: rounds an arm must have been held before a gain counts")
     penalty_observed: bool = Field(True, description="whether the learner observes the 0 of a switch")
 
     def reaction(self) -> tuple[int, bool]:
         return self.memory, self.penalty_observed
 
-    def tuned(self, setting: bandit.Setting) -> "Tuned":
+    def tuned(self, setting: bandit.Setting) -> Self:
         sigma = 1 / (9 * max(1.0, math.log2(setting.horizon)))
         gap = min(1.0, (setting.n_arms / setting.horizon) ** (1 / 3) * sigma)
-        found = {"sigma": self.sigma or sigma, "gap": gap if self.gap is None else self.gap}
-        return Tuned(**dict(self) | found)
-
-
-class Tuned(Parameters):
-    """The walk with its σ and gap."""
-
-    sigma: float
-    gap: float
+        return self.replace(sigma=self.sigma or sigma, gap=gap if self.gap is None else self.gap)
 
     def gains_in_lanes(
         self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]

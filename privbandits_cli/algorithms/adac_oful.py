@@ -37,7 +37,7 @@ from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import invert, largest_eigenvalue, multiply, optimistic, room, rotate, width
-from privbandits_cli.games.parameters import Chance, Size
+from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -54,7 +54,7 @@ class Parameters(contextual.Algorithm):
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
     regulariser: Size = Field(0.1, description="λ")
     growth: Size = Field(1.0, description="C: θ~ is refreshed when det V has grown to more than 1 + C times")
-    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
+    alpha: Chance = left_out("α, failure probability of the ellipsoid; default 1/T")
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
@@ -66,19 +66,13 @@ class Parameters(contextual.Algorithm):
         if math.isinf(setting.known().reward):
             yield "its noise hides bounded rewards only, and these are unbounded: choose a bounded law of `rewards`"
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+    def tuned(self, setting: Setting) -> Self:
+        return self.replace(alpha=self.alpha or min(0.5, 1 / setting.horizon))
 
     def sigma(self, setting: Setting) -> float:
         """σ of the noise on a sum of rewards."""
         known = setting.known()
         return 2 * known.norm * known.reward / math.sqrt(2 * self.rho)
-
-
-class Tuned(Parameters):
-    """AdaC-OFUL with its α."""
-
-    alpha: float
 
     def radius(self, setting: Setting) -> float:
         """r: a standard normal vector is that long, in one of the refreshes, with probability at most α/2."""

@@ -47,9 +47,9 @@ class Parameters(bandit.Algorithm):
         """The learner on the means. A gain changes a mean by at most 1/τ, so noise for ετ per mean gives ε per gain."""
         return dp_reduction.Parameters(epsilon=self.epsilon * self.tau, base=htinf.Parameters(sigma=self.sigma))
 
-    def blocks(self) -> mini_batch.Tuned:
+    def blocks(self) -> mini_batch.Parameters:
         """The composition of the wrappers and HTINF."""
-        return mini_batch.Tuned(tau=self.tau, base=self.base)
+        return mini_batch.Parameters(tau=self.tau, base=self.base)
 
     def state(self, setting: Setting) -> Records:
         return self.blocks().state(setting)

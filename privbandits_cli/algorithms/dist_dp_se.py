@@ -30,7 +30,7 @@ from privbandits_cli.accounting.whole import DiscreteLaplace
 from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, turned
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.games.parameters import Chance
+from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.numerics.bits import uniform
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -45,17 +45,11 @@ class Distributed(bandit.Algorithm):
     private = True
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-    p: Chance | None = Field(None, description="p, failure probability of the confidence; default 1/T")
+    p: Chance = left_out("p, failure probability of the confidence; default 1/T")
     growth: Literal[2, 4] = Field(2, description="a batch has growth^b plays of an arm: 2 in the paper, 4 in its code")
 
     def tuned(self, setting: Setting) -> Self:
-        return self.tuned_class()(**dict(self) | {"p": self.p or min(0.5, 1 / setting.horizon)})
-
-
-class Batches(Distributed):
-    """The same algorithm with its p known."""
-
-    p: float
+        return self.replace(p=self.p or min(0.5, 1 / setting.horizon))
 
     def batches(
         self, setting: Setting, finest: float, sigma: float, h: float, far: float, further: float = 0.0
@@ -111,10 +105,6 @@ class Parameters(Distributed):
 
     def view(self, setting: Setting) -> views.Noisy:
         return views.Noisy("seen", modulus="modulus", noise=DiscreteLaplace(1 / self.epsilon))
-
-
-class Tuned(Batches, Parameters):
-    """Dist-DP-SE with its p."""
 
     def state(self, setting: Setting) -> Records:
         log = math.log(2 * setting.horizon)

@@ -22,7 +22,7 @@ from privbandits_cli.accounting.composition import renyi
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import summed
 from privbandits_cli.accounting.whole import Skellam
-from privbandits_cli.algorithms.dist_dp_se import SEEN, Batches, Distributed, begin, decode, encode
+from privbandits_cli.algorithms.dist_dp_se import SEEN, Distributed, begin, decode, encode
 from privbandits_cli.algorithms.robust_se import choose, probabilities, turned
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
@@ -66,10 +66,6 @@ class Parameters(Distributed):
             return {}
         own = float(brentq(excess, least, most, xtol=1e-15, rtol=1e-12))
         return {"certified": found.model_copy(update={"epsilon": own})}
-
-
-class Tuned(Batches, Parameters):
-    """Dist-RDP-SE with its p."""
 
     def state(self, setting: Setting) -> Records:
         log, s = math.log(2 * setting.horizon), self.s

@@ -41,7 +41,7 @@ class Parameters(dp_reduction.Parameters):
     def tuned(self, setting: Setting) -> Self:
         eta, gamma = self._rates(setting)
         given = {"eta": self.base.eta or eta, "gamma": gamma if self.base.gamma is None else self.base.gamma}
-        return self.model_copy(update={"base": exp2.Tuned(**dict(self.base) | given)})
+        return self.model_copy(update={"base": self.base.replace(**given)})
 
     def _rates(self, setting: Setting) -> tuple[float, float]:
         """(η, γ) by `tuning`; for a μ that is not uniform, 1/min μ replaces K where exploration enters."""

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from privbandits_cli.algorithms import dp_lambda_lap, exp3
 from privbandits_cli.algorithms.dp_lambda_lap import choose, probabilities, released, update
+from privbandits_cli.games.parameters import Or, left_out
 
 __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 
@@ -20,13 +21,7 @@ class Parameters(dp_lambda_lap.Parameters):
     read = "paper"
     display = "DP-EXP3-Lap"
 
-    epsilon: Annotated[float, Field(ge=1e-9)] | Literal["corollary_3.2"] = Field(
-        "corollary_3.2", description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
+    epsilon: Annotated[float, Field(ge=1e-9), Or(Literal["corollary_3.2"])] = left_out(
+        "ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)", word="corollary_3.2"
     )
     base: exp3.Parameters = Field(exp3.Parameters(), description="EXP3 and its γ")
-
-
-class Tuned(dp_lambda_lap.Tuned, Parameters):
-    """DP-EXP3-Lap with its ε and b."""
-
-    base: exp3.Tuned

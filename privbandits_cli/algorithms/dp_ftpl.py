@@ -20,7 +20,7 @@ The term also has √N in place of |Y|_2, which is 1 on the sphere and the cube.
 
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -28,9 +28,10 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.algorithms import ftpl
-from privbandits_cli.algorithms.dp_ftrl import Aggregating, Summing, log2, update
+from privbandits_cli.algorithms.dp_ftrl import Aggregating, log2, update
 from privbandits_cli.algorithms.ftpl import follow
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set, papers_delta
+from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 __all__ = ["Parameters", "choose", "update"]
@@ -50,6 +51,7 @@ class Parameters(Aggregating):
     }
 
     epsilon: float = Field(ge=1e-9, description="ε")
+    delta: Chance = left_out("δ of Gaussian noise; default T^-2")
     calibration: Literal["exact", "nodes", "printed"] = Field(
         "exact", description="the least noise that is private, that which hides all nodes of a loss, or Theorem 3.5's"
     )
@@ -60,16 +62,9 @@ class Parameters(Aggregating):
         if self.counter != "tree" and self.calibration == "printed":
             yield "the paper's σ is for its tree: leave calibration out, or set counter: tree"
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         delta = self.delta or papers_delta(setting)
-        return Tuned(**dict(self) | self.resolved(setting) | {"base": self.base.tuned(setting), "delta": delta})
-
-
-class Tuned(Parameters, Summing):
-    """The counter with its δ, around FTPL with its σ."""
-
-    delta: float
-    base: ftpl.Tuned
+        return self.replace(**self.resolved(setting), base=self.base.tuned(setting), delta=delta)
 
     def node_scale(self, setting: Setting) -> float:
         """The deviation that privacy requires. A tree with top-up noise has at least FTPL's own in every prefix."""

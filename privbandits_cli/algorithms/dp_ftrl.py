@@ -7,11 +7,11 @@ have less noise at the same privacy.
 """
 
 import math
-from collections.abc import Iterator
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import LOSSES, Release, noised, vectors
@@ -19,7 +19,7 @@ from privbandits_cli.algorithms import ftrl
 from privbandits_cli.convex.losses import UnitCube
 from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, loss_set
-from privbandits_cli.games.parameters import Chance, Size
+from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.mechanisms import counters
 from privbandits_cli.mechanisms.counter import Counter, Law
 from privbandits_cli.mechanisms.counters import last_prefix
@@ -78,10 +78,6 @@ class Aggregating(linear.Algorithm):
         n = last_prefix(setting.horizon)
         name = counters.best(n, self.law()) if self.counter == "auto" else self.counter
         return {"counter": name, "buffers": (self.buffers or BUFFERS) if name == "blt" else None}
-
-
-class Summing(Aggregating):
-    """The same algorithm when its parameters are known."""
 
     def node_scale(self, setting: Setting) -> float:
         """Scale λ of a Laplace number of the noise, or deviation σ of a Gaussian one, in one coordinate."""
@@ -182,7 +178,6 @@ class Parameters(Aggregating):
 
     read = "paper"
     display = "DP-FTRL"
-    formerly: ClassVar = {"calibration": {"nodes": "honest"}}
 
     epsilon: float | None = Field(None, ge=1e-9, description="ε")
     nodes: Literal["laplace", "gaussian"] = Field(
@@ -191,9 +186,8 @@ class Parameters(Aggregating):
     blur: Size | None = Field(
         None, description="instead of ε: η times the deviation of a prefix's noise, root mean square over the prefixes"
     )
-    calibration: Literal["exact", "nodes", "printed"] | None = Field(
-        None,
-        description="the exact ε of the noise (the default), or that of all nodes of a loss, an upper bound; "
+    calibration: Literal["exact", "nodes", "printed"] = left_out(
+        "the exact ε of the noise (the default), or that of all nodes of a loss, an upper bound; "
         "`printed`: λ = |l|_1 log2 T / ε",
     )
     base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL, its η and its regulariser")
@@ -217,17 +211,25 @@ class Parameters(Aggregating):
         """The remedy: the other law of the noise."""
         return f"set nodes: {'laplace' if self.nodes == 'gaussian' else 'gaussian'}, or "
 
+    @model_validator(mode="before")
+    @classmethod
+    def _honest(cls, given: Any) -> Any:
+        """Replace `honest`, the older word for `nodes`; it is `exact` if no node is hidden."""
+        if not isinstance(given, Mapping) or given.get("calibration") != "honest":
+            return given
+        parts = {name: given.get(name, cls.model_fields[name].default) for name in ("nodes", "counter", "spare")}
+        return {**given, "calibration": "nodes" if hides_nodes(**parts) else "exact"}
+
     def recorded(self) -> dict[str, Any]:
-        """If no node is hidden, results record `exact` by its older name `honest`."""
+        """Results record `nodes` by its older name `honest`, and `exact` too if no node is hidden."""
         out = super().recorded()
-        if out["calibration"] == "exact" and not self.hides_nodes():
+        if out["calibration"] == "nodes" or (out["calibration"] == "exact" and not self.hides_nodes()):
             out["calibration"] = "honest"
         return out
 
     def hides_nodes(self) -> bool:
         """Whether the exact ε is less than that of all nodes of a loss."""
-        tree = self.counter == "tree" and self.spare == "fresh"
-        return self.nodes == "gaussian" and (tree or self.counter == "honaker")
+        return hides_nodes(self.nodes, self.counter, self.spare)
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
@@ -241,26 +243,12 @@ class Parameters(Aggregating):
             "paper": laplace.model_copy(update={"calibration": "printed"}),
         }
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
+        """Gaussian noise has a δ, Laplace noise none. If `nodes` and `exact` are one noise, it is named `exact`."""
         delta = (self.delta or linear.papers_delta(setting)) if self.nodes == "gaussian" else None
-        found = dict(self) | self.resolved(setting) | {"base": self.base.tuned(setting), "delta": delta}
-        return Tuned(**found | {"calibration": self.calibration or "exact"}).settled()
-
-    @classmethod
-    def tuned_from(cls, values: dict[str, Any]) -> "Tuned":
-        return Tuned.model_validate(values, strict=False).settled()
-
-
-class Tuned(Parameters, Summing):
-    """The counter, around FTRL with its η; Gaussian noise has a δ, Laplace noise none."""
-
-    base: ftrl.Tuned
-
-    def settled(self) -> Self:
-        """The same parameters; if `nodes` and `exact` are the same noise, it is named `exact`."""
-        if self.calibration == "nodes" and not self.hides_nodes():
-            return self.model_copy(update={"calibration": "exact"})
-        return self
+        found = self.replace(**self.resolved(setting), base=self.base.tuned(setting), delta=delta)
+        counted = self.calibration == "nodes" and not found.hides_nodes()
+        return found.replace(calibration="exact" if counted else self.calibration or "exact")
 
     def node_scale(self, setting: Setting) -> float:
         """The scale of the noise: `blur`, if given, else what ε and the law of the noise imply."""
@@ -310,12 +298,17 @@ class Tuned(Parameters, Summing):
         return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
 
 
+def hides_nodes(nodes: Law, counter: str, spare: str) -> bool:
+    """Whether the exact ε of this counter is less than that of all nodes of a loss."""
+    return nodes == "gaussian" and ((counter == "tree" and spare == "fresh") or counter == "honaker")
+
+
 def log2(horizon: float) -> float:
     """log2 T where the paper counts levels with it, and at least 1."""
     return max(1.0, math.log2(horizon))
 
 
-def noise_width(algorithm: Summing, setting: Setting) -> float:
+def noise_width(algorithm: Aggregating, setting: Setting) -> float:
     """A bound on E [max <Z, x> - min <Z, x>] over X, where Z is the noise of a prefix.
 
     Sphere: 2 E |Z|_2. Cube: 2 E |Z|_1. Simplex: the range of N numbers, which is at most 2 (ln N + ln M(s))/s for each

@@ -11,8 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.dp_reduction import Noisy, NoisyGains, choose, probabilities, released
+from privbandits_cli.algorithms.dp_reduction import NoisyGains, choose, probabilities, released
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.parameters import Or, left_out
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 __all__ = ["Parameters", "choose", "corollary_3_2_epsilon", "probabilities", "released", "update"]
@@ -33,12 +34,11 @@ class Parameters(NoisyGains):
     theorem = "Theorem 3.2"
     calibrations: ClassVar = {"certified": {"b": "least_bound"}, "paper": {}}
 
-    epsilon: Annotated[float, Field(ge=1e-9)] | Literal["corollary_3.2"] = Field(
+    epsilon: Annotated[float, Field(ge=1e-9), Or(Literal["corollary_3.2"])] = Field(
         description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
     )
-    b: Annotated[float, Field(ge=0, le=1e9)] | Literal["least_bound"] | None = Field(
-        None,
-        description="accept g' in [-b, b + 1]; default ln T / ε (Corollary 3.1); `least_bound`: Theorem 3.1's best",
+    b: Annotated[float, Field(ge=0, le=1e9), Or(Literal["least_bound"])] = left_out(
+        "accept g' in [-b, b + 1]; default ln T / ε (Corollary 3.1); `least_bound`: Theorem 3.1's best"
     )
 
     @property
@@ -46,25 +46,18 @@ class Parameters(NoisyGains):
         return f"DP-{self.base.title}-Lap"
 
     def tuned(self, setting: Setting) -> Self:
-        epsilon = corollary_3_2_epsilon(setting) if isinstance(self.epsilon, str) else float(self.epsilon)
+        epsilon = corollary_3_2_epsilon(setting) if isinstance(self.epsilon, str) else self.epsilon
         base = self.base.tuned(setting)
         b = self.b
         if b is None:
             b = math.log(setting.horizon) / epsilon
-        elif b == "least_bound":
+        elif isinstance(b, str):  # least_bound
             # (2b + 1) R + 2TK exp(-εb), Theorem 3.1, is least where exp(-εb) = R/(TKε)
             bound = base.regret_bound(np.array([float(setting.horizon)]), setting)
             least = setting.horizon if bound is None else float(bound[0])
             gained = setting.horizon * setting.n_arms * min(epsilon, 1e200)  # b is 0 for a larger ε
             b = max(0.0, math.log(gained / least) / epsilon)
-        return self.tuned_class()(**dict(self) | {"epsilon": epsilon, "b": float(b), "base": base})
-
-
-class Tuned(Parameters, Noisy):
-    """DP-Λ-Lap with its ε and b."""
-
-    epsilon: float
-    b: float
+        return self.replace(epsilon=epsilon, b=float(b), base=base)
 
     def state(self, setting: Setting) -> Records:
         return record(scale=self.scale(), b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting))

@@ -39,7 +39,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -53,7 +53,7 @@ from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import contextual, regularisers, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
-from privbandits_cli.games.parameters import Chance, Size
+from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms import counters, matrix_tree
 from privbandits_cli.mechanisms.counter import Counter, Noise
@@ -108,7 +108,7 @@ class Parameters(contextual.Algorithm):
         description="how ε and δ determine the noise: the least that suffices (for Wishart noise by a computation, "
         "status numeric), the least by a count of nodes, or the authors' far larger noise",
     )
-    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
+    alpha: Chance = left_out("α, failure probability of the ellipsoid; default 1/T")
     counter: Literal["redrawn", "tree", "honaker", "smooth", "square_root", "blt", "auto"] = Field(
         "redrawn",
         description="what sums the matrices: the authors' tree, or one with less Gaussian noise; `auto` is a BLT",
@@ -214,17 +214,11 @@ class Parameters(contextual.Algorithm):
         node, node_delta = epsilon / math.sqrt(8 * m * math.log((m + 1) / delta)), delta / (m + 1)
         return d + 1 + math.floor(28 * math.log(4 / node_delta) / node**2)
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         counter = "blt" if self.counter == "auto" else self.counter
         buffers = (self.buffers or BUFFERS) if counter == "blt" else None
         alpha = self.alpha or min(0.5, 1 / setting.horizon)
-        return Tuned(**dict(self) | {"alpha": alpha, "counter": counter, "buffers": buffers})
-
-
-class Tuned(Parameters):
-    """DP-LinUCB with its α."""
-
-    alpha: float
+        return self.replace(alpha=alpha, counter=counter, buffers=buffers)
 
     def _confidence(self, setting: Setting) -> tuple[float, float]:
         """(α of the ellipsoid, ln α' of a round's regulariser); the ellipsoid and the regularisers share α."""

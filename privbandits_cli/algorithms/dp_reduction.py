@@ -35,7 +35,7 @@ class NoisyGains(bandit.Algorithm):
     observed = views.Release()
     theorem: ClassVar[str]
 
-    epsilon: float | str = Field(description="ε")
+    epsilon: float = Field(description="ε")
     base: bandit.Algorithm = Field(description="the algorithm that is made private")
 
     def errors(self, setting: Setting) -> Iterator[str]:
@@ -43,12 +43,6 @@ class NoisyGains(bandit.Algorithm):
         yield from unfit
         if not unfit and "laplace" in self.base.tuned(setting).periods():
             yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
-
-
-class Noisy(NoisyGains):
-    """The same algorithm when ε is a number."""
-
-    epsilon: float
 
     def scale(self) -> float:
         """λ = 1/ε: gains lie in [0, 1], so replacing one changes it by at most 1."""
@@ -71,7 +65,7 @@ class Noisy(NoisyGains):
         return f"Laplace noise of scale {self.scale():.4g}"
 
 
-class Parameters(Noisy):
+class Parameters(NoisyGains):
     """ε and the base."""
 
     read = "paper"

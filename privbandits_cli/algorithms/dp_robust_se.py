@@ -11,7 +11,6 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.robust_se import (
     Eliminating,
-    Epochs,
     begin,
     canary,
     choose,
@@ -38,10 +37,6 @@ class Parameters(Eliminating):
     observed = views.Noisy("means", canary)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-
-
-class Tuned(Epochs, Parameters):
-    """DP-Robust-SE with its v, u and β."""
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon)

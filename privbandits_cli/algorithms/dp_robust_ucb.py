@@ -66,13 +66,6 @@ class Parameters(Robust):
         yield from arm_trees.errors(self.counter, setting.horizon)
         yield from super().errors(setting)
 
-
-class Tuned(Parameters):
-    """DP-Robust-UCB with its v and u."""
-
-    v: float
-    u: float
-
     def state(self, setting: Setting) -> Records:
         v, u = self.v, self.u
         log_t, tree = math.log(setting.horizon), self.tree(setting)

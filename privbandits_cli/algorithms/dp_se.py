@@ -6,6 +6,8 @@ mean is more than 2h + 2c below the largest; h = √(ln(8 |S| e²/β) / (2R)), c
 Each gain is in one epoch of one arm, so the algorithm is ε-DP.
 """
 
+from typing import Self
+
 import numpy as np
 from pydantic import Field
 
@@ -14,7 +16,7 @@ from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, pulled, reaches_a_mean
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Setting
-from privbandits_cli.games.parameters import Chance
+from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
@@ -31,16 +33,10 @@ class Parameters(bandit.Algorithm):
     observed = views.Noisy("means")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-    beta: Chance | None = Field(None, description="β, failure probability of the confidence; default 1/T")
+    beta: Chance = left_out("β, failure probability of the confidence; default 1/T")
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(epsilon=self.epsilon, beta=self.beta or min(0.5, 1 / setting.horizon))
-
-
-class Tuned(Parameters):
-    """DP-SE with its β."""
-
-    beta: float
+    def tuned(self, setting: Setting) -> Self:
+        return self.replace(beta=self.beta or min(0.5, 1 / setting.horizon))
 
     def state(self, setting: Setting) -> Records:
         state = record(**contest(setting.n_arms), beta=self.beta, epsilon=self.epsilon)

@@ -6,6 +6,7 @@ normalised. Over arms, the paper's estimate P⁺ e_i e_iᵀ l is the loss divide
 
 import math
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -14,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from privbandits_cli.algorithms.exp3 import LARGE, NEAR, NOTHING, SMALL, SPAN, add_up, descend, restart
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.parameters import Share, Size
+from privbandits_cli.games.parameters import Share, Size, left_out
 from privbandits_cli.numerics.arrays import largest
 from privbandits_cli.numerics.exponential import small_exponential
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -26,8 +27,8 @@ class Parameters(bandit.Algorithm):
     read = "paper"
     display = "EXP2"
 
-    eta: Size | None = Field(None, description="η; default √(ln K / (3KT)), which minimises Lemma 4.4")
-    gamma: float | None = Field(None, ge=0, le=1, description="γ; default η / min μ, Lemma 4.4's condition; at most 1")
+    eta: Size = left_out("η; default √(ln K / (3KT)), which minimises Lemma 4.4")
+    gamma: float = left_out("γ; default η / min μ, Lemma 4.4's condition; at most 1", ge=0, le=1)
     mu: list[Share] | None = Field(
         None, description="μ, a positive probability for each arm, because each must be explored; default 1/K"
     )
@@ -49,19 +50,12 @@ class Parameters(bandit.Algorithm):
         mu = np.full(setting.n_arms, 1.0) if self.mu is None else np.array(self.mu)
         return np.asarray(mu / mu.sum())
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         horizon, n_arms = setting.horizon, setting.n_arms
         # With γ = ηK Lemma 4.4 is 3ηKT + ln K / η, as in Bubeck et al. 2012; this η minimises it
         eta = self.eta or math.sqrt(math.log(n_arms) / (3 * n_arms * horizon))
         gamma = min(1.0, eta / float(self.shares(setting).min())) if self.gamma is None else self.gamma
-        return Tuned(eta=eta, gamma=gamma, mu=self.mu)
-
-
-class Tuned(Parameters):
-    """EXP2 with its η and γ."""
-
-    eta: float
-    gamma: float
+        return self.replace(eta=eta, gamma=gamma)
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms

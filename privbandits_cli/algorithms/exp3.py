@@ -4,9 +4,9 @@ p_i = (1 - γ) exp(γ/K G_i) / Σ_j exp(γ/K G_j) + γ/K. After arm i is played 
 """
 
 import math
+from typing import Self
 
 import numpy as np
-from pydantic import Field
 
 from privbandits_cli.accounting import bounded_range
 from privbandits_cli.accounting.composition import COUNTED, advanced, basic, optimal
@@ -15,7 +15,7 @@ from privbandits_cli.accounting.exponential_weights import ExponentialWeights, a
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.parameters import Share
+from privbandits_cli.games.parameters import Share, left_out
 from privbandits_cli.numerics.arrays import largest
 from privbandits_cli.numerics.exponential import small_exponential
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -30,18 +30,12 @@ class Parameters(bandit.Algorithm):
     read = "paper"
     display = "EXP3"
 
-    gamma: Share | None = Field(None, description="γ; default min(1, √(K ln K / ((e-1) T)))")
+    gamma: Share = left_out("γ; default min(1, √(K ln K / ((e-1) T)))")
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         horizon, n_arms = setting.horizon, setting.n_arms
         gamma = self.gamma or min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1) * horizon)))
-        return Tuned(gamma=gamma)  # Auer et al. 2003, Corollary 3.2, with g = T
-
-
-class Tuned(Parameters):
-    """EXP3 with its γ."""
-
-    gamma: float
+        return self.replace(gamma=gamma)  # Auer et al. 2003, Corollary 3.2, with g = T
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms

@@ -6,14 +6,13 @@ small.
 """
 
 import math
-
-from pydantic import Field
+from typing import Self
 
 from privbandits_cli.algorithms import exp2
 from privbandits_cli.algorithms.exp2 import choose, multiply, probabilities
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.parameters import Size
+from privbandits_cli.games.parameters import Size, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
@@ -26,22 +25,15 @@ class Parameters(bandit.Algorithm):
     display = "EXP3-IX"
     general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 
-    eta: Size | None = Field(None, description="η; default √(2 ln K/(KT))")
-    gamma: Size | None = Field(None, description="γ; default η/2")
+    eta: Size = left_out("η; default √(2 ln K/(KT))")
+    gamma: Size = left_out("γ; default η/2")
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         eta = self.eta or math.sqrt(2 * math.log(setting.n_arms) / (setting.n_arms * setting.horizon))
-        return Tuned(eta=eta, gamma=self.gamma or max(1e-100, eta / 2))
-
-
-class Tuned(Parameters):
-    """EXP3-IX with its η and γ."""
-
-    eta: float
-    gamma: float
+        return self.replace(eta=eta, gamma=self.gamma or max(1e-100, eta / 2))
 
     def state(self, setting: Setting) -> Records:
-        weights = exp2.Tuned(eta=self.eta, gamma=0.0).state(setting)[0]
+        weights = exp2.Parameters(eta=self.eta, gamma=0.0).state(setting)[0]
         return record(implicit=self.gamma, **{name: weights[name] for name in weights.dtype.names})
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:

@@ -8,13 +8,14 @@ is at most 5.15 √(KT ln K) + √(KT/ln K). (Theorems 3.3 and 3.4 of Bubeck & C
 """
 
 import math
+from typing import Self
 
 import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.parameters import Chance, Share, Size
+from privbandits_cli.games.parameters import Chance, Share, Size, left_out
 from privbandits_cli.numerics.arrays import copy
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -26,27 +27,18 @@ class Parameters(bandit.Algorithm):
     display = "EXP3.P"
 
     delta: Chance | None = Field(None, description="δ of the default β; left out, β is that for the mean regret")
-    beta: Size | None = Field(None, description="β; default √(ln(K/δ)/(KT)), or √(ln K/(KT)) without δ")
-    eta: Size | None = Field(None, description="η; default 0.95 √(ln K/(KT))")
-    gamma: Share | None = Field(None, description="γ; default 1.05 √(K ln K/T), at most 1/2")
+    beta: Size = left_out("β; default √(ln(K/δ)/(KT)), or √(ln K/(KT)) without δ")
+    eta: Size = left_out("η; default 0.95 √(ln K/(KT))")
+    gamma: Share = left_out("γ; default 1.05 √(K ln K/T), at most 1/2")
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         horizon, k = setting.horizon, setting.n_arms
         sure = math.log(k) - (0.0 if self.delta is None else math.log(self.delta))
-        return Tuned(
-            delta=self.delta,
+        return self.replace(
             beta=self.beta or math.sqrt(sure / (k * horizon)),
             eta=self.eta or 0.95 * math.sqrt(math.log(k) / (k * horizon)),
             gamma=self.gamma or min(0.5, 1.05 * math.sqrt(k * math.log(k) / horizon)),
         )
-
-
-class Tuned(Parameters):
-    """EXP3.P with its β, η and γ."""
-
-    beta: float
-    eta: float
-    gamma: float
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms

@@ -26,12 +26,6 @@ class Parameters(mini_batch.Parameters):
 
     base: exp3.Parameters = Field(exp3.Parameters(), description="EXP3 and its γ")
 
-
-class Tuned(mini_batch.Tuned, Parameters):
-    """Blocks of τ rounds, around EXP3 with its γ."""
-
-    base: exp3.Tuned
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The paper's printed bounds, then EXP3's bounds for averages."""
         return [*self._printed(setting, delta), *super().bounds(setting, delta, sensitivity)]

@@ -21,13 +21,13 @@ E max <L + Z, x>, which changes slowly because of Z:
 
 import math
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
-from pydantic import Field
 
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Simplex, Sphere, loss_set
-from privbandits_cli.games.parameters import Size
+from privbandits_cli.games.parameters import Size, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 SIMPLEX, SPHERE, CUBE = 0, 1, 2
@@ -39,7 +39,7 @@ class Parameters(linear.Algorithm):
     read = "paper"
     display = "FTPL"
 
-    sigma: Size | None = Field(None, description="σ; default √T on the simplex, √(T/2N), √(T/√N) on the cube")
+    sigma: Size = left_out("σ; default √T on the simplex, √(T/2N), √(T/√N) on the cube")
 
     def _default(self, setting: Setting) -> float:
         n, horizon = setting.n_arms, setting.horizon
@@ -53,14 +53,8 @@ class Parameters(linear.Algorithm):
         if not isinstance(setting.space, Simplex | Sphere | Cube):
             yield "a polytope needs a linear programme in every round: use scrible there (feedback: bandit)"
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(sigma=self.sigma or self._default(setting))
-
-
-class Tuned(Parameters):
-    """FTPL with its σ."""
-
-    sigma: float
+    def tuned(self, setting: Setting) -> Self:
+        return self.replace(sigma=self.sigma or self._default(setting))
 
     def state(self, setting: Setting) -> Records:
         kind = {Simplex: SIMPLEX, Sphere: SPHERE, Cube: CUBE}[type(setting.decisions())]

@@ -7,14 +7,13 @@ closest to -η L / 2, found by scaling on the sphere and by clipping on the cube
 
 import math
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import Field
 
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Floats, Setting, Simplex, Sphere
-from privbandits_cli.games.parameters import Size
+from privbandits_cli.games.parameters import Size, left_out
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -29,16 +28,16 @@ class Parameters(linear.Algorithm):
     read = "paper"
     display = "FTRL"
 
-    eta: Size | None = Field(None, description="η; default √(D_R / (G T)), Corollary 3.2")
-    regulariser: Regulariser | None = Field(None, description="default entropic on the simplex, else euclidean")
+    eta: Size = left_out("η; default √(D_R / (G T)), Corollary 3.2")
+    regulariser: Regulariser = left_out("default entropic on the simplex, else euclidean")
 
-    def tuned_for(self, setting: Setting, variance: float) -> "Tuned":
+    def tuned_for(self, setting: Setting, variance: float) -> Self:
         """The parameters tuned for losses that carry fresh noise of this variance in each coordinate."""
         regulariser = self.regulariser or ("entropic" if isinstance(setting.space, Simplex) else "euclidean")
         width, size = geometry(regulariser, setting)
         noise = variance * (1.0 if regulariser == "entropic" else setting.n_arms / 2)
         eta = self.eta or math.sqrt(width / ((size + noise) * setting.horizon))
-        return Tuned(eta=eta, regulariser=regulariser)
+        return self.replace(eta=eta, regulariser=regulariser)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex | Sphere | Cube):
@@ -46,15 +45,8 @@ class Parameters(linear.Algorithm):
         elif self.regulariser == "entropic" and not isinstance(setting.space, Simplex):
             yield f"the entropic regulariser is for the simplex: on the {setting.space.name} use euclidean"
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         return self.tuned_for(setting, 0.0)
-
-
-class Tuned(Parameters):
-    """FTRL with its η and its regulariser."""
-
-    eta: float
-    regulariser: Regulariser
 
     def state(self, setting: Setting) -> Records:
         euclidean = {Simplex: SIMPLEX, Sphere: SPHERE, Cube: CUBE}[type(setting.decisions())]

@@ -29,7 +29,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.games.parameters import Chance
+from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -45,8 +45,8 @@ class Parameters(bandit.Algorithm):
     general_caveats = ("The paper's account is O(√T); the exact one is derived in the file of the algorithm.",)
 
     mu: float | None = Field(None, ge=1e-9, le=1e9, description="μ of the whole game; sets c")
-    c: float | None = Field(None, ge=1e-9, le=1e30, description="factor of the variance; default 1, or what mu takes")
-    b: int | None = Field(None, ge=0, le=10**9, description="first pulls of each arm; default 0, or (T/K)^(2/3) for mu")
+    c: float = left_out("factor of the variance; default 1, or what mu takes", ge=1e-9, le=1e30)
+    b: int = left_out("first pulls of each arm; default 0, or (T/K)^(2/3) for mu", ge=0, le=10**9)
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
 
     @classmethod
@@ -55,13 +55,13 @@ class Parameters(bandit.Algorithm):
         own = {"mu": gaussian.mu_of(epsilon, delta), "delta": delta}
         return {"certified": cls.model_validate(own | given)}
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         b, c = self.b, self.c
         if b is None:
             b = 0 if self.mu is None else math.ceil((setting.horizon / setting.n_arms) ** (2 / 3))
         if c is None:
             c = 1.0 if self.mu is None else max(1, draws(setting, b)) * share(b) / self.mu**2
-        return Tuned.model_validate(self.model_dump() | {"b": b, "c": c})
+        return self.replace(b=b, c=c)
 
     def draws(self, setting: Setting) -> dict[str, int]:
         return {"normal": setting.n_arms}
@@ -70,13 +70,6 @@ class Parameters(bandit.Algorithm):
         ready = self.tuned(setting)
         if self.mu is not None and not math.isclose(ready.c, self.model_copy(update={"c": None}).tuned(setting).c):
             yield "mu sets c: give one of them, not both"
-
-
-class Tuned(Parameters):
-    """Gaussian Thompson sampling with its b and c."""
-
-    b: int
-    c: float
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms

@@ -12,7 +12,7 @@ at most 2 sin² φ + 2 + 2 cos φ. If V is not positive definite, the last V tha
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -25,7 +25,7 @@ from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
-from privbandits_cli.games.parameters import Chance
+from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.text import exact
 
@@ -47,7 +47,7 @@ class Parameters(contextual.Algorithm):
     calibration: Literal["printed", "exact"] = Field(
         "exact", description="how ε and δ determine the noise: the least that suffices, or the paper's larger noise"
     )
-    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
+    alpha: Chance = left_out("α, failure probability of the ellipsoid; default 1/T")
 
     def sigma(self) -> float:
         """σ of the noise on a report."""
@@ -60,14 +60,8 @@ class Parameters(contextual.Algorithm):
         if max(known.norm, known.reward) > 1 + SLACK:
             yield f"arms and rewards must have norm at most 1; here L = {exact(known.norm)}, B = {exact(known.reward)}"
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
-
-
-class Tuned(Parameters):
-    """LDP-LinUCB with its α."""
-
-    alpha: float
+    def tuned(self, setting: Setting) -> Self:
+        return self.replace(alpha=self.alpha or min(0.5, 1 / setting.horizon))
 
     def growth(self, setting: Setting) -> float:
         """Υ_t/√t."""

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, canary, choose, cut, probabilities, pulled
+from privbandits_cli.algorithms.robust_se import Eliminating, begin, canary, choose, cut, probabilities, pulled
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
@@ -38,10 +38,6 @@ class Parameters(Eliminating):
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     err: Literal["corrected", "printed"] = Field("corrected", description="√R, or the printed R, in the width")
     epochs: Literal[4, 2] = Field(4, description="D = 4^-τ or 2^-τ")
-
-
-class Tuned(Epochs, Parameters):
-    """LDP-Robust-SE with its v, u and β."""
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon, float(self.epochs), self.err == "printed")

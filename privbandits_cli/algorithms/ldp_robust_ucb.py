@@ -40,13 +40,6 @@ class Parameters(Robust):
     truncation: Factor = Field(1.0, description="gains are truncated at this multiple of B")
     constants: Factor = Field(1.0, description="c, multiplies the 4 of the width")
 
-
-class Tuned(Parameters):
-    """LDP-Robust-UCB with its v and u."""
-
-    v: float
-    u: float
-
     def state(self, setting: Setting) -> Records:
         v, u = self.v, self.u
         return optimist(

@@ -15,6 +15,8 @@ V is kept as its Cholesky factor, V = F' F with F upper triangular, and Σ x y a
 rotates it to zero.
 """
 
+from typing import Self
+
 import numpy as np
 from numpy.random import Generator
 from pydantic import Field
@@ -22,7 +24,7 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import rotate
-from privbandits_cli.games.parameters import Chance, Size
+from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -35,16 +37,10 @@ class Parameters(contextual.Algorithm):
 
     rho: Size = Field(1.0, description="ρ")
     v: Size | None = Field(None, description="v, in place of R √(9 d ln(t/α)); 1 is usual in practice")
-    alpha: Chance | None = Field(None, description="α, failure probability of the bound on regret; default 1/T")
+    alpha: Chance = left_out("α, failure probability of the bound on regret; default 1/T")
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
-
-
-class Tuned(Parameters):
-    """Linear Thompson sampling with its α."""
-
-    alpha: float
+    def tuned(self, setting: Setting) -> Self:
+        return self.replace(alpha=self.alpha or min(0.5, 1 / setting.horizon))
 
     def state(self, setting: Setting) -> Records:
         known = setting.known()

@@ -7,6 +7,8 @@ Rank-one updates (Sherman & Morrison 1950) keep V^-1, θ^ and ln det V. Every 10
 discards the accumulated rounding errors.
 """
 
+from typing import Self
+
 import numpy as np
 from numpy.random import Generator
 from pydantic import Field
@@ -14,7 +16,7 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import copy, invert, multiply, optimistic, room, width
-from privbandits_cli.games.parameters import Chance, Size
+from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 RENEWAL = 1024  # rounds
@@ -30,16 +32,10 @@ class Parameters(contextual.Algorithm):
     general_caveats = ("The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1.",)
 
     rho: Size = Field(1.0, description="ρ")
-    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
+    alpha: Chance = left_out("α, failure probability of the ellipsoid; default 1/T")
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
-
-
-class Tuned(Parameters):
-    """LinUCB with its α."""
-
-    alpha: float
+    def tuned(self, setting: Setting) -> Self:
+        return self.replace(alpha=self.alpha or min(0.5, 1 / setting.horizon))
 
     def state(self, setting: Setting) -> Records:
         known = setting.known()

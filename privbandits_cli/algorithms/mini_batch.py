@@ -15,7 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.parameters import Chance
+from privbandits_cli.games.parameters import Chance, Or, left_out
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 from privbandits_cli.numerics.text import exact
 
@@ -43,11 +43,11 @@ class Parameters(bandit.Algorithm):
         "paper": "Corollary 3.3 as printed, whose blocks are longer than the proved ε requires.",
     }
 
-    tau: Annotated[int, Field(ge=1)] | RuleName = Field(
-        "corollary_3.2",
-        description="τ, rounds in a block; `corollary_3.2`: (T / (7 K ln K))^(1/3); `corollary_3.3`: from epsilon "
+    tau: Annotated[int, Field(ge=1), Or(RuleName)] = left_out(
+        "τ, rounds in a block; `corollary_3.2`: (T / (7 K ln K))^(1/3); `corollary_3.3`: from epsilon "
         "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; `certified`: the best "
         "τ against switching costs that provably gives ε; `shortest`: the best without switching costs. Rounded up",
+        word="corollary_3.2",
     )
     epsilon: float | None = Field(
         None, ge=1e-9, le=1e9, description="the target ε of `corollary_3.3`, `certified` and `shortest`"
@@ -60,11 +60,11 @@ class Parameters(bandit.Algorithm):
         return f"{self.base.title}-τ"
 
     def errors(self, setting: Setting) -> Iterator[str]:
-        rule = None if isinstance(self.tau, int) else RULES[self.tau]
+        rule = RULES.get(self.tau)
         if rule and rule.needs_epsilon and self.epsilon is None:
             yield self._missing()
             return
-        tau = int(self.tuned(setting).tau)
+        tau = self.tuned(setting).tau
         if rule and rule.certified and tau > setting.horizon:
             wanted = f"{self.epsilon}-private in {exact(setting.horizon)} rounds"
             length = f"no block length makes {self.title} provably {wanted}"
@@ -79,7 +79,8 @@ class Parameters(bandit.Algorithm):
         return f"tau: {self.tau} needs an epsilon"
 
     def tuned(self, setting: Setting) -> Self:
-        return self._with(self.tau if isinstance(self.tau, int) else RULES[self.tau].length(self, setting), setting)
+        rule = RULES.get(self.tau)
+        return self._with(rule.length(self, setting) if rule else self.tau, setting)
 
     def target(self, setting: Setting) -> tuple[float, float]:
         """(ε, δ) that a rule is to reach; ValueError without `epsilon`."""
@@ -93,7 +94,7 @@ class Parameters(bandit.Algorithm):
     def _with(self, tau: int, setting: Setting) -> Self:
         """These parameters with blocks of tau rounds, and the base tuned for them."""
         base = self.base.tuned(shortened(setting, tau))
-        return self.tuned_class()(**dict(self) | {"tau": tau, "delta": self._delta(setting), "base": base})
+        return self.replace(tau=tau, delta=self._delta(setting), base=base)
 
     def certified(self, switching: bool, setting: Setting) -> int:
         """The τ with the smallest regret bound, with or without switching costs, among those whose proved ε suffices.
@@ -125,12 +126,6 @@ class Parameters(bandit.Algorithm):
         """The proved ε of blocks of tau rounds."""
         promised = self._with(tau, setting).guarantee(setting)
         return math.inf if promised is None or promised.status == "paper" else promised.epsilon
-
-
-class Tuned(Parameters):
-    """Blocks of τ rounds, around a tuned base."""
-
-    tau: int
 
     def state(self, setting: Setting) -> Records:
         return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(shortened(setting, self.tau)))
@@ -204,7 +199,7 @@ class Rule(NamedTuple):
     certified: bool = False
 
 
-RULES: dict[RuleName, Rule] = {
+RULES: dict[int | RuleName, Rule] = {
     "corollary_3.2": Rule(lambda given, setting: corollary_3_2(setting), needs_epsilon=False),
     "corollary_3.3": Rule(lambda given, setting: corollary_3_3(*given.target(setting), setting)),
     "corollary_3.3_printed": Rule(lambda given, setting: corollary_3_3_printed(*given.target(setting), setting)),

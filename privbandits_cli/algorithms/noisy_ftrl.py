@@ -7,7 +7,7 @@ the deviation here is √(t/m³) times as large.
 """
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -43,15 +43,9 @@ class Parameters(linear.Algorithm):
         """λ of the noise in each coordinate."""
         return loss_set(setting).changes()[0] / self.epsilon
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         variance = 2 * self.scale(setting) ** 2 if self.rate == "own" else 0.0
-        return Tuned(**dict(self) | {"base": self.base.tuned_for(setting, variance)})
-
-
-class Tuned(Parameters):
-    """The noise, around FTRL with its η."""
-
-    base: ftrl.Tuned
+        return self.replace(base=self.base.tuned_for(setting, variance))
 
     def state(self, setting: Setting) -> Records:
         noisy = np.zeros(setting.n_arms)

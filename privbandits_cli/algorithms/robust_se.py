@@ -7,14 +7,14 @@ err = u^(1/(1+v)) (L/R)^(v/(1+v)), so that 24 err = D up to rounding. `constants
 """
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Factor, Robust
-from privbandits_cli.games.parameters import Chance
+from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -30,20 +30,11 @@ class Eliminating(Robust):
     power: ClassVar[int] = 1
     pairs: ClassVar[float] = 4.0  # L = ln(pairs |S| τ²/β)
 
-    beta: Chance | None = Field(None, description="β, failure probability of the confidence; default 1/T")
+    beta: Chance = left_out("β, failure probability of the confidence; default 1/T")
     constants: Factor = Field(1.0, description="c, which multiplies the coefficient of the width; 1 as printed")
 
-    def left_out(self, setting: Setting) -> dict[str, float]:
-        """The numbers v, u and β."""
-        return super().left_out(setting) | {"beta": self.beta or min(0.5, 1 / setting.horizon)}
-
-
-class Epochs(Eliminating):
-    """The same algorithm when v, u and β are numbers."""
-
-    v: float
-    u: float
-    beta: float
+    def tuned(self, setting: Setting) -> Self:
+        return super().tuned(setting).replace(beta=self.beta or min(0.5, 1 / setting.horizon))
 
     def opening(self, setting: Setting, epsilon: float, base: float = 2.0, printed: bool = False) -> Records:
         """The state before round 1, at the start of the first epoch."""
@@ -119,10 +110,6 @@ class Parameters(Eliminating):
 
     read = "paper"
     display = "Robust SE"
-
-
-class Tuned(Epochs, Parameters):
-    """Robust SE with its v, u and β."""
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, epsilon=1.0)

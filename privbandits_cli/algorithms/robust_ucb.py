@@ -25,13 +25,6 @@ class Parameters(Robust):
 
     constants: Factor = Field(1.0, description="c, multiplies the 4 of the width")
 
-
-class Tuned(Parameters):
-    """Robust UCB with its v and u."""
-
-    v: float
-    u: float
-
     def state(self, setting: Setting) -> Records:
         v, u = self.v, self.u
         return optimist(

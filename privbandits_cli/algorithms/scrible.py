@@ -7,7 +7,7 @@ estimate of the loss vector. The closed forms are in convex/barriers.py.
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from pydantic import Field
@@ -15,7 +15,7 @@ from pydantic import Field
 from privbandits_cli.convex.barriers import BALL, CUBE, ball, barrier, cube, parameter, polytope
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Setting, Simplex
-from privbandits_cli.games.parameters import Size
+from privbandits_cli.games.parameters import Size, left_out
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -26,16 +26,16 @@ class Parameters(linear.Algorithm):
     feedback: ClassVar[Feedback] = "bandit"
     display = "SCRiBLe"
 
-    eta: Size | None = Field(None, description="η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
+    eta: Size = left_out("η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
     constant: Size | None = Field(None, description="c in the default of η: 1/4, or 1/√2 for a private learner")
 
-    def tuned_for(self, setting: Setting, variance: float, constant: float) -> "Tuned":
+    def tuned_for(self, setting: Setting, variance: float, constant: float) -> Self:
         """The parameters tuned for losses with noise of this variance, with this default of c."""
         space, n = setting.decisions(), setting.n_arms
         most = math.sqrt(space.largest_loss() ** 2 + variance)
         rate = min(1.0, math.sqrt(parameter(space) * math.log(max(2, setting.horizon)) / setting.horizon))
         eta = self.eta or (self.constant or constant) * rate / (n * most)
-        return Tuned(eta=eta, constant=self.constant)
+        return self.replace(eta=eta)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(setting.decisions(), Simplex):
@@ -46,15 +46,9 @@ class Parameters(linear.Algorithm):
         if self.eta is not None and self.constant is not None:
             yield "give eta or constant, not both: constant is a factor of the default eta"
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         """η = √(ν ln T) / (4 N √T) for |<l, x>| <= 1 (Abernethy et al. 2008, Theorem 1), over M for |<l, x>| <= M."""
         return self.tuned_for(setting, 0.0, 1 / 4)
-
-
-class Tuned(Parameters):
-    """SCRiBLe with its η."""
-
-    eta: float
 
     def state(self, setting: Setting) -> Records:
         return record(eta=self.eta, **barrier(setting.decisions()))

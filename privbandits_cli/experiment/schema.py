@@ -8,6 +8,7 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
 
+NULL = {"type": "null"}
 NUMBER = {"type": "string", "pattern": r"^(\d+\^\d+|\.inf)$", "description": "2^18, .inf"}
 
 
@@ -45,7 +46,9 @@ def _entry(name: str, model: type[Parameters], definitions: dict[str, Any]) -> d
         annotation = model.model_fields[key].annotation
         nested = isinstance(annotation, type) and issubclass(annotation, Algorithm)
         value = {"$ref": "#/$defs/algorithms"} if nested else {k: v for k, v in field.items() if k != "default"}
-        properties[key] = {"anyOf": [value, NUMBER, {"type": "array", "items": {"anyOf": [value, NUMBER]}}]}
+        lacks_null = "default" in field and field["default"] is None and NULL not in field.get("anyOf", [])
+        one = {"anyOf": [value, NUMBER, *[NULL] * lacks_null]}
+        properties[key] = {"anyOf": [*one["anyOf"], {"type": "array", "items": one}]}
         properties[key]["description"] = field.get("description", "")
     required = ["name", *made.get("required", [])]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

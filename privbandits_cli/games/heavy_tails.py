@@ -15,7 +15,7 @@ from pydantic import Field
 
 from privbandits_cli.games.bandit import Adversary, Algorithm, Floats, Setting
 from privbandits_cli.games.drawing import side_by_side
-from privbandits_cli.games.parameters import Size
+from privbandits_cli.games.parameters import Or, Size, left_out
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import bind, kept
 from privbandits_cli.numerics.text import exact
@@ -147,19 +147,15 @@ class Robust(Algorithm):
 
     bounded = False
 
-    v: Moment | None = Field(None, description="E|gain|^(1+v) <= u; default the adversary's, or 1 for gains in [0, 1]")
-    u: Size | str | None = Field(
-        None, description="default the adversary's exact value (1 for gains in [0, 1]); `0.5x` is half of it"
+    v: Moment = left_out("E|gain|^(1+v) <= u; default the adversary's, or 1 for gains in [0, 1]")
+    u: Annotated[Size, Or(str)] = left_out(
+        "default the adversary's exact value (1 for gains in [0, 1]); `0.5x` is half of it"
     )
 
     def tuned(self, setting: Setting) -> Self:
-        return self.tuned_class()(**dict(self) | self.left_out(setting))
-
-    def left_out(self, setting: Setting) -> dict[str, float]:
-        """v and u, given or from the setting."""
         exact = 1.0 if setting.u is None else setting.u
         u = exact if self.u is None else self._factor() * exact if isinstance(self.u, str) else self.u
-        return {"v": self.v or setting.v or 1.0, "u": u}
+        return self.replace(v=self.v or setting.v or 1.0, u=u)
 
     def neighbours(self, setting: Setting) -> str:
         """Which inputs are to be indistinguishable: gains of any size, unless the adversary states no moment."""

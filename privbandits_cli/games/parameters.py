@@ -2,16 +2,41 @@
 
 import json
 import math
-import sys
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, core_schema
 
 # Ranges in which the algorithms' arithmetic stays finite; the ends are far beyond what anybody needs.
 Size = Annotated[float, Field(ge=1e-100, le=1e100)]  # a positive number
 Share = Annotated[float, Field(ge=1e-30, le=1)]  # a probability with which something is to happen
 Chance = Annotated[float, Field(ge=1e-300, lt=1)]  # a probability with which something may fail, such as δ
+
+
+def left_out(description: str, word: str | None = None, **limits: Any) -> Any:
+    """A parameter that a config may leave out, or set to null: `tuned` then gives it a value.
+
+    It is declared with the type of its value: `eta: float = left_out("η; default 1/T", gt=0)`. word: what stands in its
+    place until then, one of those that `Or` allows.
+    """
+    return Field(word, description=description, **limits)
+
+
+@dataclass(frozen=True)
+class Or:
+    """What a config may give in place of a number, such as the name of a rule: `tuned` replaces it by the number.
+
+    It stands in an annotation: `tau: Annotated[int, Or(Literal["corollary_3.2"])]`.
+    """
+
+    given: Any
+
+    def __get_pydantic_core_schema__(self, number: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Either the number or what may be given in its place."""
+        return core_schema.union_schema([handler(number), handler.generate_schema(self.given)])
 
 
 class Parameters(BaseModel):
@@ -26,15 +51,28 @@ class Parameters(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _older_words(cls, given: Any) -> Any:
-        """Replace the words of older configs and results, which `formerly` lists, by those of today."""
+    def _as_of_today(cls, given: Any) -> Any:
+        """Drop null where a parameter may be left out, and replace older words, which `formerly` lists, by today's."""
         if not isinstance(given, Mapping):
             return given
-        today = {name: {old: new for new, old in words.items()} for name, words in cls.formerly.items()}
-        return {
-            name: today[name].get(value, value) if name in today and isinstance(value, str) else value
-            for name, value in given.items()
+        fields = cls.model_fields
+        found = {
+            name: x for name, x in given.items() if x is not None or name not in fields or not _may_lack(fields[name])
         }
+        for name, words in cls.formerly.items():
+            today = {old: new for new, old in words.items()}
+            if isinstance(found.get(name), str):
+                found[name] = today.get(found[name], found[name])
+        return found
+
+    def replace(self, **values: Any) -> Self:
+        """The same parameters with these values."""
+        return type(self).model_validate(dict(self) | values)
+
+    def untuned(self) -> list[str]:
+        """The parameters that still lack their values."""
+        every = type(self).model_fields.items()
+        return [name for name, field in every if _lacks(field, getattr(self, name))]
 
     @property
     def name(self) -> str:
@@ -45,17 +83,6 @@ class Parameters(BaseModel):
     def title(self) -> str:
         """The name used in a figure."""
         return self.display or self.name
-
-    @classmethod
-    def tuned_class(cls) -> type[Self]:
-        """The class of tuned parameters: `Tuned` of the same file, or the same class where the file has none."""
-        found: type[Self] = getattr(sys.modules[cls.__module__], "Tuned", cls)
-        return found
-
-    @classmethod
-    def tuned_from(cls, values: dict[str, Any]) -> "Parameters":
-        """The tuned parameters with these values, which may come from JSON."""
-        return cls.tuned_class().model_validate(values, strict=False)
 
     def described(self) -> dict[str, Any]:
         """Name and parameters as plain data, nested ones included; infinity as the string `inf`."""
@@ -89,3 +116,14 @@ class Parameters(BaseModel):
     def identity(self) -> str:
         """Canonical JSON of name and parameters; two players with the same identity play the same."""
         return json.dumps(self.recorded(), sort_keys=True, allow_nan=False)
+
+
+def _may_lack(field: FieldInfo) -> bool:
+    """Whether a parameter may be left out: its default is None, which is no value of its type."""
+    return field.default is None and type(None) not in get_args(field.annotation)
+
+
+def _lacks(field: FieldInfo, value: Any) -> bool:
+    """Whether this value of a parameter is nothing, or a word, that `tuned` replaces."""
+    word = isinstance(value, str) and any(isinstance(one, Or) for one in field.metadata)
+    return word or (value is None and _may_lack(field))

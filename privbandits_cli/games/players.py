@@ -1,8 +1,10 @@
 """The players of any game, adversaries and algorithms, and what they may know of it."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from inspect import isfunction
+from typing import Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
 from privbandits_cli.accounting.guarantee import Guarantee, leading
 from privbandits_cli.convex.spaces import Space
@@ -11,6 +13,8 @@ from privbandits_cli.games.views import View
 from privbandits_cli.numerics.jit import Records
 from privbandits_cli.numerics.types import Floats
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Game = Literal["bandit", "linear", "contextual"]
 Read = Literal["paper", "code", "secondary"]
 
@@ -86,7 +90,7 @@ class Adversary(Parameters):
         """What an algorithm may know of the game against this adversary, tuned."""
         return setting
 
-    def tuned(self, setting: Setting) -> "Adversary":
+    def tuned(self, setting: Setting) -> Self:
         """The same adversary, with the paper's values for parameters that were left out."""
         return self
 
@@ -99,12 +103,26 @@ class Adversary(Parameters):
         yield from ()
 
 
+NEED_VALUES = ("state", "bounds", "guarantee", "facts", "view", "regret_bound")  # methods that need tuned parameters
+
+
+def of_tuned(method: Callable[P, R]) -> Callable[P, R]:
+    """A method of an algorithm that raises TypeError if parameters that were left out have no values yet."""
+
+    @wraps(method)
+    def checked(*given: P.args, **named: P.kwargs) -> R:
+        algorithm: Any = given[0]
+        if algorithm.untuned():
+            raise TypeError(f"these parameters of {algorithm.name} are not tuned: use what `tuned(setting)` returns")
+        return method(*given, **named)
+
+    return checked
+
+
 class Algorithm(Parameters):
     """A learner's parameters, tuning and guarantees; its two steps are functions of the same file.
 
-    `Parameters` is what a config gives. If a file has parameters with defaults that depend on the setting, its class
-    `Tuned(Parameters)` has their values: `tuned` returns it, and it has the methods that need these values, from
-    `state` to `regret_bound`.
+    A config gives the parameters. Those that it leaves out get their values from `tuned`.
     """
 
     read: ClassVar[Read | None] = None  # what its file was written from; None: it is ours, or the file does not say
@@ -116,6 +134,13 @@ class Algorithm(Parameters):
     general_caveats: ClassVar[tuple[str, ...]] = ()  # what `caveats` returns, likewise
     calibrations: ClassVar[Mapping[str, Mapping[str, Any]]] = {"certified": {}}  # for `for_epsilon`, beside ε and δ
     reasons: ClassVar[Mapping[str, str]] = {}  # why the ε of a calibration may differ from the one that is asked for
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **given: Any) -> None:
+        """Let the methods of a subclass that need tuned parameters say so if these are not tuned."""
+        for name in NEED_VALUES:
+            if isfunction(vars(cls).get(name)):
+                setattr(cls, name, of_tuned(vars(cls)[name]))
 
     def tuned(self, setting: Setting) -> Self:
         """The same parameters, with the paper's values for those that were left out."""
@@ -130,22 +155,17 @@ class Algorithm(Parameters):
         """The parameter `base` of an algorithm that wraps another one."""
         return getattr(self, "base", None) if "base" in type(self).model_fields else None
 
+    @of_tuned
     def state(self, setting: Setting) -> Records:
         """The learner before the first round, as a `record`."""
-        self._check_tuned()
         raise NotImplementedError(f"{self.name} has no method `state`")
 
-    def _check_tuned(self) -> None:
-        """Raise TypeError if parameters that were left out have no values yet."""
-        if not isinstance(self, self.tuned_class()):
-            raise TypeError(f"these parameters of {self.name} are not tuned: use what `tuned(setting)` returns")
-
+    @of_tuned
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """All known privacy bounds at `delta`, from above and from below; by default a class's own `guarantee`.
 
         sensitivity: the largest change of a gain that the algorithm sees; 1/tau inside a mini-batch.
         """
-        self._check_tuned()
         stated = self.guarantee(setting, delta, sensitivity) if self.has_guarantee_alone() else None
         return [] if stated is None else [stated]
 
@@ -154,12 +174,12 @@ class Algorithm(Parameters):
         """Whether a class defines `guarantee`, but not the bounds from which it is chosen."""
         return cls.guarantee is not Algorithm.guarantee and cls.bounds is Algorithm.bounds
 
+    @of_tuned
     def facts(self, setting: Setting) -> dict[str, float]:
         """Numbers that follow from the tuned parameters in this setting, such as the size of the noise, by their names.
 
         Those of a base have names like `base.sigma`.
         """
-        self._check_tuned()
         base = self._wrapped()
         return {} if base is None else {f"base.{name}": value for name, value in base.facts(setting).items()}
 
@@ -180,11 +200,12 @@ class Algorithm(Parameters):
         """What makes the algorithm private, in a few words; empty if it is not."""
         return self.made_private_by
 
+    @of_tuned
     def view(self, setting: Setting) -> View | None:
         """What an audit observes of a tuned algorithm: what its proof makes private; None if nothing is claimed."""
-        self._check_tuned()
         return self.observed
 
+    @of_tuned
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
         """The bound to quote; None if there is no bound from above.
 
@@ -213,12 +234,12 @@ class Algorithm(Parameters):
         own = {"epsilon": epsilon, "delta": delta} if "delta" in cls.model_fields else {"epsilon": epsilon}
         return {choice: cls.model_validate({**own, **values, **given}) for choice, values in cls.calibrations.items()}
 
+    @of_tuned
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Bound on the expected regret after each of `rounds`; None without a theorem.
 
         memory: the number of past rounds that the adversary reacts to (0 oblivious, 1 switching costs).
         """
-        self._check_tuned()
         return None
 
     def unbounded(self, setting: Setting) -> str:

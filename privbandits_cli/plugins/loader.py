@@ -73,7 +73,10 @@ def module(source: Source, check: Check | None = None) -> ModuleType:
     source.fill_linecache()
     sys.modules[source.module], sources[source.module] = made, source
     try:
-        exec(compile(source.text, source.path, "exec"), made.__dict__)
+        code = compile(source.text, source.path, "exec")
+        for line, message in lint.retired(source.text):
+            raise IncludeError(messages.at(messages.place_in(source, line), message))
+        exec(code, made.__dict__)
         (check or _check)(source, made)
     except BaseException as error:
         text = messages.message(error)
@@ -128,14 +131,13 @@ def _check(source: Source, made: ModuleType) -> None:
         )
     game = str(base.game)
     needed = ["state"] if issubclass(base, players.Algorithm) else [TABLE[game], "law"][: 1 + (game == "contextual")]
-    classes = {model: None, made.__dict__.get("Tuned", model): None}  # `Tuned` has the methods of tuned parameters
     for name in needed:
-        if all(getattr(one, name, None) in (None, getattr(base, name)) for one in classes):
+        if getattr(model, name) in (None, getattr(base, name)):
             raise refuse(model, f"the class needs a method `{name}`")
     for name in ASKING["bandit"] - ASKING[game]:
         if name in vars(model):
             raise refuse(vars(model)[name], f"the game {game} has no method `{name}`: {NUMBERS[game]}")
-    for name, method in (pair for one in classes for pair in vars(one).items()):
+    for name, method in vars(model).items():
         given = getattr(base, name, None)
         if inspect.isfunction(method) and inspect.isfunction(given) and given.__module__.startswith("privbandits_cli."):
             asked = inspect.signature(given).parameters.values()

@@ -84,7 +84,7 @@ class Registry:
         for field, value in values.items():
             if isinstance(value, dict) and "name" in value:
                 values[field] = self.rebuilt("algorithms", value)
-        return model.tuned_from(values)
+        return model.model_validate(values, strict=False)
 
     def _own(self, kind: Kind) -> dict[str, Source]:
         return {source.name: source for source in self.files if _kind(source) == kind}

@@ -118,14 +118,14 @@ def test_any_number_of_trials_plays_the_same_games():
 @pytest.mark.parametrize("horizon", some([127, 200], 127))
 def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(monkeypatch, horizon):
     """A shift of the size of the noise: in some rounds of some trials the last V is used again."""
-    whole, spread, kept = dp_linucb.Tuned.state, contextual.lockstep.spread, []
+    whole, spread, kept = dp_linucb.Parameters.state, contextual.lockstep.spread, []
 
     def weaker(self, setting):
         state = whole(self, setting)
         state["shifts"] = 1.5 * self.deviation(setting)
         return state
 
-    monkeypatch.setattr(dp_linucb.Tuned, "state", weaker)
+    monkeypatch.setattr(dp_linucb.Parameters, "state", weaker)
 
     def watched(seats, layout, width):
         kept.append((spread(seats, layout, width), layout))

@@ -374,12 +374,6 @@ from privbandits_cli.games.ellipsoid import {imported}
 class Parameters(linucb.Parameters):
     {promise}
 
-    def tuned(self, setting):
-        return Tuned(**dict(linucb.Parameters.tuned(self, setting)))
-
-class Tuned(linucb.Tuned):
-    {promise}
-
 def choose(state, arms, rng):
     return {chosen}
 

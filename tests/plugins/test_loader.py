@@ -118,14 +118,37 @@ def test_two_experiments_whose_files_share_a_name_play_side_by_side():
     assert found == [type(plan.curves[0].algorithm) for plan in plans] and "mine" not in Registry().names("algorithms")
 
 
-def test_an_own_file_may_have_a_class_of_tuned_parameters():
-    edited("    def state", "    def tuned(self, setting):\n        return Tuned(explore=1 / setting.n_arms)\n\n"
-           "\nclass Tuned(Parameters):\n    def state")  # fmt: skip
-    plan = make_plan(load(Path("small.yaml"), ["algorithms=mine"], include=[Path("mine.py")]))
-    assert plan.curves[0].algorithm.described() == {"name": "mine", "explore": 0.25}
+LEFT_OUT = 'explore: float = left_out("probability of a random arm", ge=0, le=1)'
+TUNED = "    def tuned(self, setting):\n        return self.replace(explore=self.explore or 1 / setting.n_arms)\n\n"
+
+
+@pytest.mark.parametrize(("given", "played"), [("mine", 0.25), ("{name: mine, explore: null}", 0.25),
+                                               ("{name: mine, explore: 0.5}", 0.5)])  # fmt: skip
+def test_a_parameter_may_be_left_out(given, played):
+    edited('explore: float = Field(0.05, ge=0, le=1, description="probability of a random arm")', LEFT_OUT)
+    edited("from pydantic import Field", "from privbandits_cli.games.parameters import left_out")
+    edited("    def state", TUNED + "    def state")
+    plan = make_plan(load(Path("small.yaml"), [f"algorithms={given}"], include=[Path("mine.py")]))
+    assert plan.curves[0].algorithm.described() == {"name": "mine", "explore": played}
     assert np.isfinite(play(plan.match(plan.curves[:1]), [0])).all()
+    assert "explore should be less than or equal to 1, got 2" in errors("algorithms={name: mine, explore: 2}")
     edited("    def state(self, setting", "    def state(self, horizon, setting")
     assert "`state` should take (self, setting)" in errors()
+
+
+def test_a_value_of_tuned_is_checked():
+    edited('explore: float = Field(0.05, ge=0, le=1, description="probability of a random arm")', LEFT_OUT)
+    edited("from pydantic import Field", "from privbandits_cli.games.parameters import left_out")
+    edited("    def state", TUNED.replace("1 / setting", "2 * setting") + "    def state")
+    assert "less than or equal to 1" in errors()
+
+
+def test_a_class_of_tuned_parameters_is_refused_at_its_line():
+    edited("    def state", "    def tuned(self, setting):\n        return Tuned(explore=1 / setting.n_arms)\n\n"
+           "\nclass Tuned(Parameters):\n    def state")  # fmt: skip
+    found = errors()
+    assert f"mine.py:{line_of('class Tuned')}: there is no second class any more" in found
+    assert "left_out(" in found and "self.replace(" in found and "class Tuned(Parameters):" in found
 
 
 @pytest.mark.parametrize("others", some([[], ["algorithms=exp3"]], ["algorithms=exp3"]), ids=["three", "one"])
