@@ -260,7 +260,7 @@ def one_format(monkeypatch):
 def without_figures(patch):
     """From here on a run draws no figure, which takes more time than its games."""
     patch.setattr(run, "FIGURES", ())
-    patch.setattr(run, "figure_sources", lambda folder: None)
+    patch.setattr(run.write, "sources", lambda folder: None)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from privbandits_cli.experiment.config import ConfigError
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.experiment.received import KEPT
-from privbandits_cli.figures.sources import figure_sources
+from privbandits_cli.figures import write
 from privbandits_cli.plugins import messages
 
 FIGURES = ("pdf", "png", "svg")
@@ -205,7 +205,7 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
     made = _manifest(plan, store, failures, run, figure_of=_before(store).get("figure_of"))
     _write_manifest(store, made)  # the figure takes the names of its curves from there
-    sources = figure_sources(store.folder)
+    sources = write.sources(store.folder)
     if sources != made["figure_of"] or not all(picture.exists() for picture in pictures):
         from privbandits_cli.figures import plot, table
 

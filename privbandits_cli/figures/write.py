@@ -1,17 +1,22 @@
 """A results folder -> a figure of any kind."""
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.experiment.errors import suggestion
-from privbandits_cli.experiment.received import NOBODY, Trust, Untrusted
+from privbandits_cli.experiment.received import NOBODY, Trust, Untrusted, copies
 
 if TYPE_CHECKING:
     from privbandits_cli.figures.plot import Figure
 
+PACKAGE = Path(__file__).parent.parent
 REGRET, DISTRIBUTION, AGAINST, PAIRED = KINDS = ("regret", "distribution", "against", "paired")
 
 
@@ -80,3 +85,16 @@ def write(folder: Path, wanted: Kind, formats: Sequence[str], trust: Trust = NOB
     if (folder / crate.CRATE).exists():
         crate.write(folder)
     return paths
+
+
+def sources(folder: Path) -> str:
+    """A hash of what a figure is made from: its data, names and config, users' files, matplotlib and this package.
+
+    A run draws its figure again only if this has changed.
+    """
+    names = read_manifest(folder).get("curves")
+    digest = hashlib.sha256(json.dumps([version("matplotlib"), names]).encode())
+    code = (file for kind in ("py", "mplstyle") for file in sorted(PACKAGE.rglob(f"*.{kind}")))
+    for file in (folder / "summary.csv", folder / "config.yaml", *copies(folder), *code):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,5 +1,7 @@
 """Figure files: their names, and what cannot be drawn."""
 
+import shutil
+
 import pytest
 
 from privbandits_cli.figures import write
@@ -39,3 +41,28 @@ def test_the_files_are_named_after_what_they_show(finished):
         assert (finished / name).stat().st_size > 5000
     assert write.kind("against=base.gamma", log=True).suffix == "-against-base.gamma-log"
     assert write.kind("paired", pair="A (ε = 2), b/c").suffix == "-paired-A_2_-b_c"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of the package, of which figures are made."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.csv", "*.parquet")
+    monkeypatch.setattr(write, "PACKAGE", shutil.copytree(write.PACKAGE, tmp_path / "package", ignore=ignored))
+    return write.PACKAGE
+
+
+@pytest.mark.parametrize("name", ["analysis/rates.py", "algorithms/dp_ftrl.py", "figures/privbandits.mplstyle"])
+def test_a_change_of_the_code_changes_the_hash_of_a_figure(finished, package, name):
+    before = write.sources(finished)
+    with (package / name).open("a") as file:
+        file.write("# a change\n")
+    assert write.sources(finished) != before
+
+
+def test_the_data_and_the_names_are_sources_of_a_figure(finished):
+    before = write.sources(finished)
+    text = (finished / "manifest.json").read_text()
+    (finished / "manifest.json").write_text(text.replace('"complete": true', '"complete": false'))
+    assert write.sources(finished) == before
+    (finished / "manifest.json").write_text(text.replace("ε = ", "epsilon = "))
+    assert write.sources(finished) != before
