@@ -13,7 +13,7 @@ from _generate.markdown import blocks, code, line, table
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, pair, regret
 from privbandits_cli.actions.privacy import block
 from privbandits_cli.actions.show import OPPONENTS, READ, facts, plain
-from privbandits_cli.experiment.settings import example
+from privbandits_cli.experiment.settings import Size
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
 
@@ -46,7 +46,7 @@ def pages() -> Iterator[tuple[str, str]]:
     """A page for each algorithm and adversary, and an index of each kind."""
     registry = Registry()
     for kind, title in KINDS.items():
-        found = {name: facts(registry, name, HORIZON, SIZE) for name in registry.names(kind)}
+        found = {name: facts(registry, name, Size(HORIZON, SIZE)) for name in registry.names(kind)}
         for name, known in found.items():
             yield f"{kind}/{name}.md", "\n".join(_page(registry, kind, name, known)) + "\n"
         yield f"{kind}/index.md", "\n".join(_index(title, found)) + "\n"
@@ -147,7 +147,7 @@ def _privacy(registry: Registry, known: Mapping[str, Any]) -> Iterator[str]:
     yield "## Privacy\n"
     ready = registry.rebuilt("algorithms", {"name": known["name"], **known["tuned"]})
     assert isinstance(ready, Algorithm)
-    setting = example(ready, HORIZON, SIZE)
+    setting = Size(HORIZON, SIZE).setting(ready)
     ledger = block(ready, setting)
     promised = known["guarantee"]
     if promised is None:

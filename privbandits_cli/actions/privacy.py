@@ -10,7 +10,7 @@ from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import misfit, suggestion
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.experiment.settings import example, swept, swept_notes
+from privbandits_cli.experiment.settings import Size, swept, swept_notes
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.parameters import Parameters
@@ -105,20 +105,12 @@ def _own_delta(algorithm: Algorithm) -> float | None:
 
 
 def tune(
-    registry: Registry,
-    name: str,
-    base: str | None,
-    epsilon: float,
-    delta: float,
-    horizon: int,
-    size: int,
-    space: str | None = None,
-    dimension: int | None = None,
+    registry: Registry, name: str, base: str | None, epsilon: float, delta: float, size: Size
 ) -> list[dict[str, Any]]:
     """The parameters with the least regret bound whose proved ε is at most `epsilon`, and the paper's choice.
 
-    horizon, size, space, dimension: as in `settings.example`. Raises KeyError for an unknown name or an algorithm
-    without a privacy parameter, ValueError if no parameters reach `epsilon`.
+    Raises KeyError for an unknown name or an algorithm without a privacy parameter, ValueError if no parameters reach
+    `epsilon`.
     """
     every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
     known = [other for other, model in every if model.private or model.has_guarantee_alone()]
@@ -133,11 +125,11 @@ def tune(
         raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
     if base is not None and (message := misfit(registry, model, "base", given["base"])):
         raise KeyError(message)
-    found = model.for_epsilon(epsilon, delta, horizon, given)
+    found = model.for_epsilon(epsilon, delta, size.horizon, given)
     if not found:
         raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
     rows = []
-    setting = example(next(iter(found.values())), horizon, size, space, dimension)
+    setting = size.setting(next(iter(found.values())))
     for choice, parameters in found.items():
         errors = list(parameters.errors(setting))
         if errors and choice == "certified":

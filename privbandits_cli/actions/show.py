@@ -11,7 +11,7 @@ import numpy as np
 from privbandits_cli.experiment.config import ConfigError, keys_of, located, shipped
 from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import suggestion
-from privbandits_cli.experiment.settings import example
+from privbandits_cli.experiment.settings import Size
 from privbandits_cli.experiment.variants import variants
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.heavy_tails import instances
@@ -87,15 +87,12 @@ def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
 def facts(
     registry: Registry,
     name: str,
-    horizon: int,
-    size: int,
-    space: str | None = None,
-    dimension: int | None = None,
+    size: Size,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All that is known of an algorithm or adversary; raises KeyError with a suggestion for an unknown name.
+    """All that is known of an algorithm or adversary with these parameters, as in a config, in a game of this size.
 
-    horizon, size, space, dimension: as in `settings.example`. given: parameters, as in a config.
+    Raises KeyError with a suggestion for an unknown name.
     """
     kinds: tuple[Kind, ...] = ("algorithms", "adversaries")
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)
@@ -104,31 +101,34 @@ def facts(
         displayed = registry.shown("adversaries") | registry.shown("algorithms")
         raise KeyError(f"unknown name '{name}'" + suggestion(name, known, displayed))
     model = registry.find(kind, name)
-    given = given or {}
-    out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
-    out |= {"game": model.game, **_read(model)}
-    parameters, setting, shown = _shown(registry, kind, model, given, horizon, size, space, dimension)
-    out["shown_with"] = {name: plain(parameters.described()[name]) for name in shown}
-    out["horizon"], out["arms"], out["set"] = horizon, setting.n_arms, setting.space.name if setting.space else None
-    out["dimension"] = setting.contexts.dimension if setting.contexts else None
+    parameters, setting, shown = _shown(registry, kind, model, given or {}, size)
     fit = not list(parameters.errors(setting))  # what plays a file is shown without a file to play
     ready = parameters.tuned(setting) if fit else parameters
-    out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
-    found = [instances(field.annotation, setting.n_arms) for field in model.model_fields.values()]
-    out["instances"] = next(filter(None, found), {})
+    means = (instances(field.annotation, setting.n_arms) for field in model.model_fields.values())
+    out = {
+        "name": name,
+        "kind": kind,
+        "citation": _doc(model),
+        "parameters": _parameters(model),
+        "game": model.game,
+        **_read(model),
+        "shown_with": {name: plain(parameters.described()[name]) for name in shown},
+        "horizon": size.horizon,
+        "arms": setting.n_arms,
+        "set": setting.space.name if setting.space else None,
+        "dimension": setting.contexts.dimension if setting.contexts else None,
+        "tuned": {key: value for key, value in ready.described().items() if key != "name"},
+        "instances": next(filter(None, means), {}),
+    }
     if isinstance(ready, Algorithm):
         check_promise(ready, setting)
-        out["facts"] = ready.facts(setting)
-        promised = ready.guarantee(setting)
-        out["guarantee"] = None if promised is None else dict(vars(promised))
-        end = np.array([float(horizon)])
+        promised, end = ready.guarantee(setting), np.array([float(size.horizon)])
+        out |= {"facts": ready.facts(setting), "guarantee": None if promised is None else dict(vars(promised))}
         for memory, opponent in OPPONENTS[ready.game]:
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
-        out["unbounded"] = ready.unbounded(setting)
-        if fit:
-            out["alone"] = alone_because(ready, setting)
-        out["largest regret"] = horizon * setting.largest_regret()
+        out |= {"unbounded": ready.unbounded(setting)} | ({"alone": alone_because(ready, setting)} if fit else {})
+        out["largest regret"] = size.horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
     return out
 
@@ -138,17 +138,14 @@ def _shown(
     kind: Kind,
     model: type[Parameters],
     given: Mapping[str, Any],
-    horizon: int,
-    size: int,
-    space: str | None,
-    dimension: int | None,
+    size: Size,
 ) -> tuple[Adversary | Algorithm, Setting, list[str]]:
     """An example that can play, its setting, and the parameters it has: those given, the required ones, maybe ε."""
     required = [name for name, field in model.model_fields.items() if field.is_required()]
     for some in (required, [*required, "epsilon"]):
         values = {name: EXAMPLE[name] for name in some} | dict(given)
         parameters = _made(registry, kind, model, values)
-        setting = example(parameters, horizon, size, space, dimension)
+        setting = size.setting(parameters)
         unfit = list(parameters.errors(setting))
         if not unfit or isinstance(parameters, Adversary):
             return parameters, setting, _chosen(parameters)

@@ -66,11 +66,13 @@ def tune(
 
     from privbandits_cli.actions import privacy
     from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.settings import Size
 
     registry = registry_with(include)
     with reported(KeyError, ValueError):
         try:
-            rows = privacy.tune(registry, algorithm, base, epsilon, delta, horizon, arms, space, dimension)
+            size = Size(horizon, arms, space, dimension)
+            rows = privacy.tune(registry, algorithm, base, epsilon, delta, size)
         except ValidationError as error:
             first = error.errors()[0]
             hint = "; name one with --base" if first["loc"] == ("base",) else ""

@@ -68,9 +68,11 @@ def show(
       privbandits show dp_linucb calibration=code --dimension 5 --arms 25
     """
     from privbandits_cli.actions import show
+    from privbandits_cli.experiment.settings import Size
 
     with reported(KeyError, ValueError):
-        facts = show.facts(registry_with(include), name, horizon, arms, space, dimension, parameters(given))
+        size = Size(horizon, arms, space, dimension)
+        facts = show.facts(registry_with(include), name, size, parameters(given))
     print(dumps(facts) if as_json else "\n".join(_page(facts)))
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.convex.spaces import SPACES, Space
@@ -59,28 +59,29 @@ def spaces(keys: Keys) -> list[Space]:
     return [SPACES[name](n) for name, n in product(listed(keys.set), listed(keys.dimension))]
 
 
-def example(
-    player: Adversary | Algorithm, horizon: int, size: int, space: str | None = None, dimension: int | None = None
-) -> Setting:
-    """A setting in which to show a player.
+class Size(NamedTuple):
+    """The size of a game in which to show a player."""
 
-    size: arms, or coordinates of a linear game. space: the decision set, by default the first in which the player can
-    play. dimension: of a contextual game's arms, by default `size`; of a linear game instead of `size`. ValueError for
-    a dimension of the game bandit, or a set of another game than linear.
-    """
-    if space is not None and player.game != "linear":
-        raise ValueError(f"{player.name} plays the game {player.game}, which has no decision set: leave --set out")
-    if player.game == "contextual":
-        return Setting(horizon, size, contexts=Contexts(dimension or size))
-    if player.game == "bandit":
-        if dimension is not None:
-            raise ValueError(
-                f"{player.name} plays the game bandit, which has no dimension: leave --dimension out, or set --arms"
-            )
-        return Setting(horizon, size)
-    n = dimension or size
-    found = [Setting(horizon, n, space=SPACES[name](n)) for name in ([space] if space else SPACES)]
-    return next((setting for setting in found if not list(player.errors(setting))), found[0])
+    horizon: int
+    arms: int  # coordinates in a linear game
+    space: str | None = None  # the decision set of a linear game, by default the first in which the player can play
+    dimension: int | None = None  # of the arms of a contextual game, and instead of `arms` in a linear one
+
+    def setting(self, player: Adversary | Algorithm) -> Setting:
+        """The setting; ValueError for a dimension of the game bandit, or a set of another game than linear."""
+        if self.space is not None and player.game != "linear":
+            raise ValueError(f"{player.name} plays the game {player.game}, which has no decision set: leave --set out")
+        n = self.dimension or self.arms
+        if player.game == "contextual":
+            return Setting(self.horizon, self.arms, contexts=Contexts(n))
+        if player.game == "bandit":
+            if self.dimension is not None:
+                raise ValueError(
+                    f"{player.name} plays the game bandit, which has no dimension: leave --dimension out, or set --arms"
+                )
+            return Setting(self.horizon, self.arms)
+        every = [Setting(self.horizon, n, space=SPACES[name](n)) for name in ([self.space] if self.space else SPACES)]
+        return next((setting for setting in every if not list(player.errors(setting))), every[0])
 
 
 def swept(keys: Keys, setting: Setting) -> dict[str, Any]:

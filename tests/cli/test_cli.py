@@ -20,6 +20,7 @@ from privbandits_cli.cli import app, terminal
 from privbandits_cli.cli.app import filled
 from privbandits_cli.cli.check import _interval
 from privbandits_cli.convex.spaces import Simplex
+from privbandits_cli.experiment.settings import Size
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, SMALL, committed, make, playing, some
@@ -450,14 +451,14 @@ def test_wrong_parameters_of_show_are_reported(given, message):
 @pytest.mark.parametrize("name", [name for name, model in Registry().every("algorithms") if model.private])
 def test_what_tune_certifies_costs_no_more_than_asked(name):
     base = {"dp_lambda_lap": "exp3", "dp_reduction": "exp3"}.get(name)
-    for row in privacy.tune(Registry(), name, base, 0.5, 1e-6, 2**16, 4):
+    for row in privacy.tune(Registry(), name, base, 0.5, 1e-6, Size(2**16, 4)):
         if row["choice"] == "certified":
             assert 0 < row["epsilon"] <= 0.5 * (1 + 1e-9) and row["status"] in ("proved", "exact")
 
 
 def test_what_is_private_without_a_delta_has_one_epsilon_everywhere():
     """Legends, `privacy` and `tune` quote its ε at δ = 0, although its sums have a smaller one at a δ > 0."""
-    (certified, *_) = privacy.tune(Registry(), "dp_ftrl", None, 0.5, 1e-6, 2**16, 4)
+    (certified, *_) = privacy.tune(Registry(), "dp_ftrl", None, 0.5, 1e-6, Size(2**16, 4))
     setting = Setting(2**16, 4, space=Simplex(4))
     tuned = make("dp_ftrl", epsilon=0.5).tuned(setting)
     shown = privacy.block(tuned, setting)
