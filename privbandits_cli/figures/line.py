@@ -1,8 +1,10 @@
 """One line of a figure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from privbandits_cli.analysis.rates import Rate
 from privbandits_cli.experiment.names import Name
@@ -32,9 +34,23 @@ class Line:
     untold: str = ""  # why bound and rates are not known although they are wanted
     worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point
 
+    def regret_at(self, x: float) -> float:
+        """The regret at a positive x, by lines between the points on logarithmic axes."""
+        return float(np.exp(np.interp(np.log(x), np.log(self.x), np.log(self.regret))))
+
     def slope_text(self, interval: bool = True) -> str:
         """The slope, with its 95 % interval; empty if the line has none."""
         if self.slope is None:
             return ""
         slope, error = self.slope
         return f"slope {slope:.3f} ± {1.96 * error:.3f}" if interval else f"slope {slope:.3f}"
+
+
+def rates_of(lines: Sequence[Line]) -> Iterator[tuple[Line, Rate]]:
+    """The different rates of lines, each with the first line that it applies to: it is drawn once, in its colour."""
+    drawn = set()
+    for line in lines:
+        for rate in line.rates:
+            if (rate.title, *rate.regret) not in drawn:
+                drawn.add((rate.title, *rate.regret))
+                yield line, rate

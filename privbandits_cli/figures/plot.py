@@ -13,11 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.line import Line, rates_of
 from privbandits_cli.figures.mpl import (
     Axes,
     Axis,
@@ -179,7 +178,7 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
     marked = table.marked(lines)
     feet = [(line.free, f"{line.free:.2g}") for line in lines if line.free is not None]
     for line, points in zip(lines, marked, strict=True):
-        feet += [(at, amount(end, 3).replace("-", "−")) for at, end in beyond(line, points, y)]
+        feet += beyond(line, points, y)
     fit(axis, "x", x)
     fit(axis, "y", y)
     if table.ratio:
@@ -192,20 +191,13 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
             bound = style | HOLLOW | {"lw": 0.7, "ls": (0, (1, 1.5)), "markevery": list(points)}
             axis.plot(line.x, line.bound, **bound)
         if line.free is not None:
-            height = float(np.exp(np.interp(np.log(line.free), np.log(line.x), np.log(line.regret))))
             down = style | {"lw": 0.8, "ls": (0, (1, 1)), "markevery": [1]}
-            axis.plot([line.free] * 2, [y.low, height], **down)
-    drawn = set()
-    for line, points in zip(lines, marked, strict=True):
-        for rate in line.rates:
-            if (
-                rate.title,
-                *rate.regret,
-            ) not in drawn:  # once, in the colour and with the marker of the first
-                drawn.add((rate.title, *rate.regret))
-                style = styles[line.label]
-                own = style | HOLLOW | {"markevery": list(points)} | styles[rate.title] | {"color": style["color"]}
-                axis.plot(line.x, rate.regret, **(styles[rate.title] if rate.asymptotic else own))
+            axis.plot([line.free] * 2, [y.low, line.regret_at(line.free)], **down)
+    points_of = {line.label: list(points) for line, points in zip(lines, marked, strict=True)}
+    for line, rate in rates_of(lines):
+        style = styles[line.label]
+        own = style | HOLLOW | {"markevery": points_of[line.label]} | styles[rate.title] | {"color": style["color"]}
+        axis.plot(line.x, rate.regret, **(styles[rate.title] if rate.asymptotic else own))
     _numbers(axis, sorted(feet))
     sloped = [line for line in lines if line.slope is not None and len(table.panels) > 1]
     if sloped:  # below rising lines there is room

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.analysis.format import amount
 from privbandits_cli.figures.line import Line
 from privbandits_cli.numerics.types import Floats
 
@@ -126,12 +127,12 @@ def axes_of(lines: Sequence[Line], log: Log, top: float | None = None) -> tuple[
     return spanning(float(x.min(initial=0.0)), float(x.max()), "linear", room=0.02), y
 
 
-def beyond(line: Line, points: NDArray[np.int64], y: Scale) -> list[tuple[float, float]]:
-    """The bars at these points that end below the axis of regrets: for each its x and the regret at its end."""
+def beyond(line: Line, points: NDArray[np.int64], y: Scale) -> list[tuple[float, str]]:
+    """The bars at these points that end below the axis of regrets: for each its x and, as text, its lower end."""
     ends = line.regret - line.below
     ends[np.abs(ends) < 1e-9 * line.below] = 0.0  # but for rounding
     return [
-        (float(line.x[i]), float(ends[i]))
+        (float(line.x[i]), amount(float(ends[i]), 3).replace("-", "−"))
         for i in points
         if y.kind == "log" and ends[i] < y.low and line.below[i] + line.above[i] > 0
     ]

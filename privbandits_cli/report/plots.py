@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.line import Line, rates_of
 from privbandits_cli.figures.scales import Scale, beyond, thousands
 from privbandits_cli.figures.styles import Style
 from privbandits_cli.figures.table import Table
@@ -173,16 +173,16 @@ def _line_traces(line: Line, style: Style, marked: NDArray[np.int64], y: Scale) 
     if cut:
         yield further | {
             "mode": "markers+text", "x": [x for x, _ in cut], "y": [y.low] * len(cut), "cliponaxis": False,
-            "text": [amount(end, 3).replace("-", "−") for _, end in cut], "textposition": "top left",
+            "text": [end for _, end in cut], "textposition": "top left",
             "textfont": {"size": 9}, "marker": {"symbol": "arrow-down", "color": ink, "size": 8},
         }  # fmt: skip
     if line.bound is not None:
         at = {"x": line.x.tolist(), "y": _at(y, line.bound)}
         yield further | at | _hollow(style, shown) | {"line": _stroke(ink, 1.1, "dot")}
     if line.free is not None:
-        height = float(np.exp(np.interp(np.log(line.free), np.log(line.x), np.log(line.regret))))
         yield further | {
-            "mode": "lines+text", "x": [line.free] * 2, "y": [y.low, height], "text": ["", f"{line.free:.2g}"],
+            "mode": "lines+text", "x": [line.free] * 2, "y": [y.low, line.regret_at(line.free)],
+            "text": ["", f"{line.free:.2g}"],
             "textposition": "top center", "textfont": {"size": 9}, "line": _stroke(ink, 1, "dot"),
         }  # fmt: skip
 
@@ -206,20 +206,15 @@ def _with_bars(regret: float, below: float, above: float) -> str:
 def _rates(lines: Sequence[Line], style_of: dict[str, Style], y: Scale) -> Iterable[Plot]:
     """Rates that theory states: one of an order has the colour and marker of the first algorithm that it applies to."""
     names = list(dict.fromkeys(rate.title for line in lines for rate in line.rates))
-    drawn = set()
-    for line in lines:
-        for rate in line.rates:
-            if (rate.title, *rate.regret) not in drawn:
-                drawn.add((rate.title, *rate.regret))
-                dash, style = RATES[names.index(rate.title) % len(RATES)], style_of[line.label]
-                ink = INK if rate.asymptotic else colour(style)
-                ends = _hollow(style, np.isin(line.x, line.x[[0, -1]]))
-                yield ({"mode": "lines"} if rate.asymptotic else ends) | {
-                    "type": "scatter", "legendgroup": rate.title if rate.asymptotic else line.label,
-                    "name": _wrapped(rate.title), "x": line.x.tolist(), "y": _at(y, rate.regret),
-                    "customdata": list(map(amount, rate.regret)),
-                    "hovertemplate": HOVER, "line": _stroke(ink, 0.9, dash),
-                }  # fmt: skip
+    for line, rate in rates_of(lines):
+        dash, style = RATES[names.index(rate.title) % len(RATES)], style_of[line.label]
+        ink = INK if rate.asymptotic else colour(style)
+        ends = _hollow(style, np.isin(line.x, line.x[[0, -1]]))
+        yield ({"mode": "lines"} if rate.asymptotic else ends) | {
+            "type": "scatter", "legendgroup": rate.title if rate.asymptotic else line.label,
+            "name": _wrapped(rate.title), "x": line.x.tolist(), "y": _at(y, rate.regret),
+            "customdata": list(map(amount, rate.regret)), "hovertemplate": HOVER, "line": _stroke(ink, 0.9, dash),
+        }  # fmt: skip
 
 
 def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Style], partial: str) -> Plot:
