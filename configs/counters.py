@@ -6,8 +6,6 @@ standard deviation of the noise of a prefix, and what each counter needs to reme
     .venv/bin/python configs/counters.py
 """
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,13 +17,13 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.gaussian import mu_of
 from privbandits_cli.accounting.toeplitz import least_rms
-from privbandits_cli.analysis.format import amount
+from privbandits_cli.analysis.format import amount, csv_text
 from privbandits_cli.cli.app import fail, filled
 from privbandits_cli.cli.terminal import print_table
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
-from privbandits_cli.figures.mpl import FigureCanvasAgg, styled
-from privbandits_cli.figures.plot import COLUMN, Figure, finish
+from privbandits_cli.figures.mpl import styled
+from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, finish
 from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
 from privbandits_cli.mechanisms.blt import Buffered
 from privbandits_cli.mechanisms.counter import Law, Noise
@@ -129,24 +127,20 @@ def write(found: Sequence[Curve], n: int, folder: Path) -> None:
     """Write E_t of every counter and its root mean square up to t, and the figure."""
     t = points(n)
     least = np.array([least_rms(int(one)) for one in t])
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("noise", "counter", "t", "E", "rms"))
+    rows: list[tuple[object, ...]] = [("noise", "counter", "t", "E", "rms")]
     for one in found:
         lines = zip(t, one.errors, one.so_far, strict=True)
-        table.writerows((one.row.law.title(), one.row.name, at, f"{e:.6g}", f"{rms:.6g}") for at, e, rms in lines)
-    table.writerows(("Gaussian", "bound", at, "", f"{bound:.6g}") for at, bound in zip(t, least, strict=True))
-    write_atomically(folder / "counters.csv", text.getvalue().encode())
-    plot.save(figure(found, t, least), folder, "counters", ("pdf", "png", "svg"))
+        rows += [(one.row.law.title(), one.row.name, at, f"{e:.6g}", f"{rms:.6g}") for at, e, rms in lines]
+    rows += [("Gaussian", "bound", at, "", f"{bound:.6g}") for at, bound in zip(t, least, strict=True)]
+    write_atomically(folder / "counters.csv", csv_text(rows).encode())
+    plot.save(figure(found, t, least), folder, "counters", FORMATS)
 
 
 def figure(found: Sequence[Curve], t: NDArray[np.int64], least: Floats) -> Figure:
     """Draw the root mean square of E over the first t prefixes; least: the bound for Gaussian noise, `[points]`."""
     laws = list(dict.fromkeys(one.row.law for one in found))
     with styled():
-        out = Figure(figsize=(2 * COLUMN, 3.3), layout="constrained")
-        FigureCanvasAgg(out)
-        axes = out.subplots(1, len(laws), squeeze=False)[0]
+        out, axes = canvas((2 * COLUMN, 3.3), 1, len(laws))
         for axis, law in zip(axes, laws, strict=True):
             for i, one in enumerate(one for one in found if one.row.law == law):
                 style = {"color": PALETTE[i % len(PALETTE)], "marker": MARKERS[i], "ls": (0, STROKES[i] or None)}

@@ -10,8 +10,6 @@ policy plays action 0 where x1 > 0 and action 1 elsewhere, and with probability 
 another policy. All true values are exact.
 """
 
-import csv
-import io
 import math
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -22,16 +20,17 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import track
-from scipy.stats import beta
+from scipy.stats import binomtest
 
 from privbandits_cli.actions.logs import ESTIMATORS
+from privbandits_cli.analysis.format import csv_text
 from privbandits_cli.analysis.simulated_logs import World, linear_world, logged, softmax
 from privbandits_cli.cli import terminal
 from privbandits_cli.cli.app import fail, filled
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
-from privbandits_cli.figures.mpl import FigureCanvasAgg, FixedLocator, NullLocator, styled
-from privbandits_cli.figures.plot import COLUMN, Figure, finish
+from privbandits_cli.figures.mpl import FixedLocator, NullLocator, styled
+from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, finish
 from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
@@ -109,8 +108,7 @@ def measured(case: Case, size: int, logs: int) -> list[Row]:
 def _row(world: str, estimator: str, rows: int, every: Floats) -> Row:
     errors, lower, upper = every.T
     held, n = int(((lower <= 0) & (upper >= 0)).sum()), len(errors)
-    low = float(beta.ppf(0.025, held, n - held + 1)) if held else 0.0
-    high = float(beta.ppf(0.975, held + 1, n - held)) if held < n else 1.0
+    low, high = binomtest(held, n).proportion_ci()
     return Row(world, estimator, rows, n, held / n, low, high, float(errors.mean()), float((upper - lower).mean()))
 
 
@@ -132,21 +130,16 @@ def show(rows: Sequence[Row]) -> None:
 
 def write(rows: Sequence[Row], folder: Path) -> None:
     """Write ope.csv and the figure."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(Row._fields)
-    table.writerows([*row[:4], *(f"{value:.6g}" for value in row[4:])] for row in rows)
-    write_atomically(folder / "ope.csv", text.getvalue().encode())
-    plot.save(figure(rows), folder, "ope", ("pdf", "png", "svg"))
+    cells = ([*row[:4], *(f"{value:.6g}" for value in row[4:])] for row in rows)
+    write_atomically(folder / "ope.csv", csv_text([Row._fields, *cells]).encode())
+    plot.save(figure(rows), folder, "ope", FORMATS)
 
 
 def figure(rows: Sequence[Row]) -> Figure:
     """Draw the coverage of 95 % intervals; coverages below the axis are marked at its lower end."""
     worlds = list(dict.fromkeys(row.world for row in rows))
     with styled():
-        out = Figure(figsize=(2 * COLUMN, 2.7), layout="constrained")
-        FigureCanvasAgg(out)
-        axes = out.subplots(1, len(worlds), squeeze=False, sharey=True)[0]
+        out, axes = canvas((2 * COLUMN, 2.7), 1, len(worlds), sharey=True)
         for axis, world in zip(axes, worlds, strict=True):
             axis.axhline(CONFIDENCE, color="#444444", lw=0.8, ls=(0, (1, 1.5)))
             for i, estimator in enumerate(ESTIMATORS):

@@ -16,8 +16,6 @@ for all algorithms, and the best parameters are chosen anew. So it says what cha
 other games. It rests on the trials that were played: `open` counts the games that one further trial could turn.
 """
 
-import csv
-import io
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,14 +28,14 @@ import typer
 
 from privbandits_cli.analysis import measured
 from privbandits_cli.analysis.estimates import mean, two
-from privbandits_cli.analysis.format import counted
+from privbandits_cli.analysis.format import counted, csv_text
 from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.cli.app import fail, filled, reported
 from privbandits_cli.cli.terminal import print_table
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
-from privbandits_cli.figures.mpl import Axes, FigureCanvasAgg, styled
-from privbandits_cli.figures.plot import COLUMN, Figure, escaped, finish
+from privbandits_cli.figures.mpl import Axes, styled
+from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, escaped, finish
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -186,13 +184,8 @@ def show(every: Sequence[Rate], best: Sequence[Best]) -> None:
 def table(rows: Sequence[Best] | Sequence[Rate]) -> str:
     """A CSV of all that does not belong to single trials; ε is empty without privacy."""
     names = [field.name for field in fields(rows[0]) if field.name not in ("regrets", "drawn")]
-    text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow(names)
-    for row in rows:
-        made = vars(row) | {"epsilon": row.epsilon if math.isfinite(row.epsilon) else ""}
-        out.writerow([made[name] for name in names])
-    return text.getvalue()
+    made = (vars(row) | {"epsilon": row.epsilon if math.isfinite(row.epsilon) else ""} for row in rows)
+    return csv_text([names, *([row[name] for name in names] for row in made)])
 
 
 def level(epsilon: float) -> str:
@@ -208,9 +201,7 @@ def figure(rates: Sequence[Rate], trials: int) -> Figure:
     rows = math.ceil(len(levels) / columns)
     side = CELL * most + NAMES
     with styled():
-        out = Figure(figsize=(max(COLUMN, side * columns), (side + 0.15) * rows + 0.45), layout="constrained")
-        FigureCanvasAgg(out)
-        axes = list(out.subplots(rows, columns, squeeze=False).flat)
+        out, axes = canvas((max(COLUMN, side * columns), (side + 0.15) * rows + 0.45), rows, columns)
         for axis, epsilon in zip(axes, levels, strict=False):
             _matrix(axis, [rate for rate in rates if rate.epsilon == epsilon])
             axis.set_title(level(epsilon))
@@ -264,7 +255,7 @@ def main(
     show(found, best)
     write_atomically(out / "wins.csv", table(found).encode())
     write_atomically(out / "wins_best.csv", table(best).encode())
-    plot.save(figure(found, min(one.trials for one in best)), out, "wins", ("pdf", "png", "svg"))
+    plot.save(figure(found, min(one.trials for one in best)), out, "wins", FORMATS)
 
 
 if __name__ == "__main__":

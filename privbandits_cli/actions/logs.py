@@ -1,7 +1,5 @@
 """Logs of decisions: what a policy would have earned on one, and logs of simulated games, whose truth is known."""
 
-import csv
-import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.analysis import off_policy, simulated_logs
-from privbandits_cli.analysis.format import counted
+from privbandits_cli.analysis.format import counted, csv_text
 from privbandits_cli.analysis.off_policy import Estimate, Log, new_log
 from privbandits_cli.data.logs import Logged, logged
 from privbandits_cli.experiment.config import Experiment
@@ -284,9 +282,6 @@ def _features(arms: Floats) -> Floats:
 
 def _write(path: Path, features: Floats, log: Log, rewards: Floats) -> None:
     names = [f"x{i + 1}" for i in range(features.shape[1])]
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow([*names, "action", "reward", "propensity"])
     played = zip(log.actions.tolist(), rewards.tolist(), log.propensities.tolist(), strict=True)
-    table.writerows([*row, *end] for row, end in zip(features.tolist(), played, strict=True))
-    write_atomically(path, text.getvalue().encode())
+    rows = ([*row, *end] for row, end in zip(features.tolist(), played, strict=True))
+    write_atomically(path, csv_text([[*names, "action", "reward", "propensity"], *rows]).encode())

@@ -1,6 +1,9 @@
 """Numbers and tables as text."""
 
+import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 
 def amount(value: float | None, digits: int = 4) -> str:
@@ -39,6 +42,13 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | No
     right = len(heads) - 1 if numbers is None else numbers
     align = [None] * (len(heads) - right) + ["right"] * right
     return tabulate(rows, heads, tablefmt=kind, disable_numparse=True, stralign=None, colalign=align)
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Lines of CSV; a float has the shortest form that is read back as the same number."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 def played(alone: str) -> str:

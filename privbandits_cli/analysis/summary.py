@@ -1,9 +1,7 @@
 """Regrets -> summary.csv and final.csv, in the order of the trials, whatever the order in which they were played."""
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, STATISTICS
+from privbandits_cli.analysis.format import csv_text
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.numerics.types import Floats
@@ -27,21 +26,21 @@ def summary_csv(plan: Plan, store: Store) -> str:
     swept, counts = swept_columns(plan), ("parameters", "round", "trials")
     names = [name for name in NAMES if name not in swept]
     columns = ("experiment", *CURVE, *names, *counts, *STATISTICS, *extra, *swept)
-    return _lines([columns, *([row.get(name, "") for name in columns] for row in _summary_rows(plan, store))])
+    return csv_text([columns, *([row.get(name, "") for name in columns] for row in _summary_rows(plan, store))])
 
 
 def final_csv(plan: Plan, store: Store) -> Iterator[str]:
     """One row for each curve and trial, with the regret at the horizon; yielded curve by curve, to save memory."""
     swept = swept_columns(plan)
     names = [name for name in (*CURVE, "panel") if name not in swept]
-    yield _lines([(*names, "trial", "regret", *swept)])
+    yield csv_text([(*names, "trial", "regret", *swept)])
     for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
             shared = _shared(plan, curve)
             before, after = [shared[name] for name in names], [shared.get(name, "") for name in swept]
             finals = zip(trials.tolist(), x[:, -1].tolist(), strict=True)
-            yield _lines([*before, trial, regret, *after] for trial, regret in finals)
+            yield csv_text([*before, trial, regret, *after] for trial, regret in finals)
 
 
 def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
@@ -82,10 +81,3 @@ def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     shared = {"experiment": plan.name} | dict(zip((*CURVE, *NAMES), names, strict=True))
     own = dict.fromkeys(swept_columns(plan), "") | dict(curve.swept)  # a swept parameter may have one of these names
     return shared | own
-
-
-def _lines(rows: Iterable[Iterable[Any]]) -> str:
-    """Lines of CSV; a float has the shortest form that is read back as the same number."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()

@@ -1,7 +1,5 @@
 """`evaluate`: what a policy would have earned on a log of decisions."""
 
-import csv
-import io
 import re
 import sys
 from collections.abc import Iterator
@@ -54,6 +52,7 @@ def evaluate(
       privbandits evaluate clicks.csv --policy mine.py --propensity prob
     """
     from privbandits_cli.actions import logs
+    from privbandits_cli.analysis.format import csv_text
     from privbandits_cli.analysis.rows import Rows
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.files import write_atomically
@@ -74,11 +73,9 @@ def evaluate(
     else:
         terminal.print_evaluation(policy, found, confidence)
     if out is not None:
-        table, text = Rows.of(found.estimates), io.StringIO()
-        writer = csv.DictWriter(text, list(table.columns), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
-        write_atomically(out.resolve() if out.is_file() else out, text.getvalue().encode())  # of a link, its target
+        table = Rows.of(found.estimates)
+        text = csv_text([table.columns, *(row.values() for row in table)])
+        write_atomically(out.resolve() if out.is_file() else out, text.encode())  # of a link, its target
         print(f"wrote {shown(str(out))}", file=sys.stderr if as_json else None)
 
 

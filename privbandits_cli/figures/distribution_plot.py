@@ -4,8 +4,8 @@ import textwrap
 
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.mpl import Axes, FigureCanvasAgg, NullLocator, inches, styled
-from privbandits_cli.figures.plot import COLUMN, TITLE, Figure, escaped, finish, fit, wrapped
+from privbandits_cli.figures.mpl import Axes, NullLocator, inches, styled
+from privbandits_cli.figures.plot import COLUMN, TITLE, Figure, canvas, escaped, finish, fit, wrapped
 from privbandits_cli.figures.styles import Style, styles_of
 
 ROW = 0.125  # inches
@@ -23,10 +23,7 @@ def figure(drawn: Distributions) -> Figure:
     heights = [max(sizes[i : i + columns]) for i in range(0, n, columns)]
     with styled(drawn.font):
         size = (COLUMN * columns, sum(ROW * height + 0.55 for height in heights) + 0.35)
-        out = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(out)
-        cells = out.subplots(len(heights), columns, squeeze=False, gridspec_kw={"height_ratios": heights})
-        axes = list(cells.flat)
+        out, axes = canvas(size, len(heights), columns, gridspec_kw={"height_ratios": heights})
         for i, title in enumerate(drawn.panels):
             _panel(axes[i], drawn, title, styles)
             axes[i].set_title(escaped(wrapped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title, TITLE, 7.5)))

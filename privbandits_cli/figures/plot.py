@@ -97,9 +97,7 @@ def figure(table: Table, log: bool = False) -> Figure:
         titles = [_title(title, i if 1 < n <= 26 else None, TITLE / n_columns) for i, title in enumerate(table.panels)]
         height = (2.3 if n == 1 else 1.42 * n_rows) + 0.12 * sum(max(0, _lines([text]) - 2) for text in titles)
         legend_height = 0 if in_cell else 0.17 * math.ceil(_lines(texts) / _columns(texts)) + 0.5
-        out = Figure(figsize=(COLUMN, height + legend_height), layout="constrained")
-        FigureCanvasAgg(out)
-        axes = list(out.subplots(n_rows, n_columns, squeeze=False).flat)
+        out, axes = canvas((COLUMN, height + legend_height), n_rows, n_columns)
         for i, lines in enumerate(table.panels.values()):
             _panel(axes[i], lines, styles, table)
             axes[i].set_title(escaped(titles[i]))
@@ -110,6 +108,13 @@ def figure(table: Table, log: bool = False) -> Figure:
         _legend(out, axes[n] if in_cell else None, [Line2D([], [], **style) for style in styles.values()], texts, table)
         finish(out, axes[n:], table.fewest, table.wanted)
         return out
+
+
+def canvas(size: tuple[float, float], rows: int, columns: int, **grid: Any) -> tuple[Figure, list[Axes]]:
+    """An empty figure of this width and height in inches, and its cells, row by row."""
+    out = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(out)
+    return out, list(out.subplots(rows, columns, squeeze=False, **grid).flat)
 
 
 def _title(title: Name, place: int | None, width: float) -> str:
