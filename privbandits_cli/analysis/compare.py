@@ -74,10 +74,10 @@ def _difference(
 def _summary(a: Measured, b: Measured) -> str:
     """The first number of summary.csv that differs at a checkpoint of both; empty if all are equal."""
     pairs = [
-        (f"{column} after round {rounds:,}", value, b.statistics[rounds][column])
-        for rounds in sorted(a.statistics.keys() & b.statistics.keys())
-        for column, value in a.statistics[rounds].items()
-        if column in b.statistics[rounds]
+        (f"{column} after round {rounds:,}", value, b.rounds[rounds][column])
+        for rounds in sorted(a.rounds.keys() & b.rounds.keys())
+        for column, value in a.rounds[rounds].items()
+        if column in b.rounds[rounds]
     ]
     other = [(place, x, y) for place, x, y in pairs if x != y and not (math.isnan(x) and math.isnan(y))]
     if not other:

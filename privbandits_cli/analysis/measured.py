@@ -40,8 +40,7 @@ class Measured:
     parameters: dict[str, Any]  # of both players, as in summary.csv
     swept: dict[str, str]
     legend: Name | None = None  # as figures show it; None: there is no manifest that has its names
-    rounds: dict[int, tuple[float, float, int]] = field(default_factory=dict)  # checkpoint -> mean, sd, trials
-    statistics: dict[int, dict[str, float]] = field(default_factory=dict)  # checkpoint -> columns of summary.csv
+    rounds: dict[int, dict[str, float]] = field(default_factory=dict)  # checkpoint -> numbers in summary.csv
     finals: dict[int, float] = field(default_factory=dict)  # trial -> regret at the horizon
 
     @property
@@ -71,11 +70,11 @@ def read(folder: Path) -> dict[Identity, Measured]:
             last = list(row)[list(row).index(STATISTICS[-1]) + 1 :]  # the swept parameters are the last columns
             swept = {name: row[name] for name in last if name not in BOOTSTRAP and row[name]}
             found[row["curve"]] = Measured(row["adversary"], row["label"], players_of(row), swept)
-        if int(row["round"]) in found[row["curve"]].rounds:
-            raise ValueError(f"{folder / 'summary.csv'} has round {row['round']} of {row['label']} twice: {AGAIN}")
-        columns = {name: float(row[name] or "nan") for name in ("trials", *STATISTICS, *BOOTSTRAP) if name in row}
-        found[row["curve"]].rounds[int(row["round"])] = (columns["mean"], columns["sd"], int(columns["trials"]))
-        found[row["curve"]].statistics[int(row["round"])] = columns
+        curve, at = found[row["curve"]], int(row["round"])
+        if at in curve.rounds:
+            raise ValueError(f"{folder / 'summary.csv'} has round {at} of {row['label']} twice: {AGAIN}")
+        numbers = [name for name in ("trials", *STATISTICS, *BOOTSTRAP) if name in row]
+        curve.rounds[at] = {name: float(row[name] or "nan") for name in numbers}
     names = read_manifest(folder).get("curves")
     if names is not None and found.keys() <= names.keys():
         for key, legend in legends_of(names, list(found)).items():
@@ -83,9 +82,10 @@ def read(folder: Path) -> dict[Identity, Measured]:
     for row in rows_of(folder / "final.csv", FINAL):
         if row["curve"] not in found:
             raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
-        if int(row["trial"]) in found[row["curve"]].finals:
-            raise ValueError(f"{folder / 'final.csv'} has trial {row['trial']} of {row['label']} twice: {AGAIN}")
-        found[row["curve"]].finals[int(row["trial"])] = float(row["regret"])
+        finals, trial = found[row["curve"]].finals, int(row["trial"])
+        if trial in finals:
+            raise ValueError(f"{folder / 'final.csv'} has trial {trial} of {row['label']} twice: {AGAIN}")
+        finals[trial] = float(row["regret"])
     return {identity(curve): curve for curve in found.values()}
 
 

@@ -102,8 +102,10 @@ def _regret(found: Results, curve: Curve, rounds: int) -> Estimate:
         return estimates.mean(measured.game, measured.finals, ends)
     if rounds not in measured.rounds:
         raise Absent(f"{measured.title} is not recorded after {rounds} rounds")
-    mean, sd, trials = measured.rounds[rounds]
-    return Estimate(mean, sd / np.sqrt(trials) if trials > 1 else np.inf, trials, limits=ends)
+    numbers = measured.rounds[rounds]
+    trials = int(numbers["trials"])
+    error = numbers["sd"] / math.sqrt(trials) if trials > 1 else math.inf
+    return Estimate(numbers["mean"], error, trials, limits=ends)
 
 
 def _worst(curves: Sequence[Curve], scope: Scope, found: Results) -> Curve:
