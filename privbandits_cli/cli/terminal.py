@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich import filesize
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
-from rich.text import Text
 
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
 from privbandits_cli.analysis.format import amount, counted, equations, parameter, played, whole
@@ -35,18 +34,11 @@ def stdout() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-class _Speed(ProgressColumn):
-    """Rounds per second since the start."""
-
-    def render(self, task: Task) -> Text:
-        return Text(speed(task) if task.fields["rounds"] else "")
-
-
-def speed(task: Task) -> str:
-    """`41.3 M rounds/s`."""
-    per_second = task.fields["rounds"] / max(1e-9, task.elapsed or 0)
+def speed(rounds: int, seconds: float) -> str:
+    """`41.3 M rounds/s`; empty without rounds."""
+    per_second = rounds / max(1e-9, seconds)
     size, prefix = filesize.pick_unit_and_suffix(int(per_second), ["", "k ", "M ", "G "], 1000)
-    return f"{per_second / size:.{1 if prefix else 0}f} {prefix}rounds/s"
+    return f"{per_second / size:.{1 if prefix else 0}f} {prefix}rounds/s" if rounds else ""
 
 
 @contextmanager
@@ -64,23 +56,24 @@ def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Advance]
         TimeElapsedColumn(),
         TextColumn("eta"),
         TimeRemainingColumn(),
-        _Speed(),
+        TextColumn("{task.fields[speed]}"),
     )
     with Progress(
         *columns, console=console, speed_estimate_period=600, redirect_stdout=False, disable=quiet or plain
     ) as bar:
-        bar.add_task(name, total=total, completed=done, rounds=0)
+        bar.add_task(name, total=total, completed=done, speed="")
         (task,) = bar.tasks
-        printed = time.monotonic()
+        played, printed = 0, time.monotonic()
 
         def advance(trials: int, rounds: int) -> None:
-            nonlocal printed
-            bar.update(task.id, advance=trials, rounds=task.fields["rounds"] + rounds)
+            nonlocal played, printed
+            played += rounds
+            bar.update(task.id, advance=trials, speed=speed(played, task.elapsed or 0))
             if plain and (task.finished or time.monotonic() - printed >= PLAIN_EVERY):
                 printed = time.monotonic()
-                pace = f"{speed(task)}, " if task.fields["rounds"] else ""
-                left = f"{pace}{task.time_remaining or 0:.0f} s left"
-                console.print(f"{name}: {task.completed:.0f}/{total} trials, {left}")
+                facts = [f"{task.completed:.0f}/{total} trials", task.fields["speed"]]
+                left = f"{task.time_remaining or 0:.0f} s left"
+                console.print(f"{name}: {', '.join(filter(None, [*facts, left]))}")
 
         yield advance
 
