@@ -1,6 +1,7 @@
 """What the tests share: algorithms and adversaries by name, matches, small experiments on disk."""
 
 import atexit
+import csv
 import functools
 import gc
 import importlib.util
@@ -148,6 +149,12 @@ def script(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def table_of(path):
+    """The rows of a CSV, each as a dict of texts."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def started(name, *words):

@@ -1,6 +1,5 @@
 """What a policy would have earned on a log: the command, the function, simulated logs, and what is refused."""
 
-import csv
 import json
 import re
 import warnings
@@ -10,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pyarrow
 import pytest
-from typer.testing import CliRunner
 
 from privbandits_cli import evaluate, load, run, simulate_log
-from privbandits_cli.cli import app
 from privbandits_cli.figures import table
 from privbandits_cli.numerics.jit import uncompiled
+from tests import cli
+from tests.conftest import table_of
 
 GAME = """\
 experiment: game
@@ -51,11 +50,7 @@ def desk(tmp_path, monkeypatch):
 
 
 def call(*words):
-    return CliRunner().invoke(app, ["evaluate", *map(str, words)])
-
-
-def rows_of(path):
-    return list(csv.DictReader(Path(path).read_text().splitlines()))
+    return cli.call("evaluate", *words)
 
 
 def by_hand(rows):
@@ -75,8 +70,8 @@ def test_the_command_prints_and_writes_what_is_right_by_hand():
     done = call("log.csv", "--policy", "mine.py", "--csv", "link.csv")
     assert Path("link.csv").is_symlink()
     assert done.exit_code == 0 and max(map(len, done.stdout.splitlines())) <= 80
-    found = {row["estimator"]: row for row in rows_of("found.csv")}
-    value, snips, effective = by_hand(rows_of("log.csv"))
+    found = {row["estimator"]: row for row in table_of(Path("found.csv"))}
+    value, snips, effective = by_hand(table_of(Path("log.csv")))
     assert float(found["ips"]["value"]) == pytest.approx(value)
     assert float(found["snips"]["value"]) == pytest.approx(snips)
     assert float(found["ips"]["effective"]) == pytest.approx(effective)
@@ -159,7 +154,7 @@ def test_a_data_frame_that_does_not_fit_is_refused(what, frame, message):
 def test_a_policy_may_be_a_file_and_a_log_may_not_be_a_frame():
     with warnings.catch_warnings(action="ignore"):
         one, two = (list(evaluate("log.csv", path)) for path in ("mine.py", Path("mine.py")))
-    assert one == two and one[1]["value"] == pytest.approx(by_hand(rows_of("log.csv"))[0])
+    assert one == two and one[1]["value"] == pytest.approx(by_hand(table_of(Path("log.csv")))[0])
     with pytest.raises(
         ValueError, match=r"log: the path of a file is needed, but this is a DataFrame: write it to one"
     ):
@@ -444,7 +439,7 @@ def test_the_regret_on_a_log_is_called_an_estimate(no_figure):
     text = GAME.replace("sphere_arms", "log, path: made.csv").replace("horizon: 3000", "horizon: 20")
     Path("replay.yaml").write_text(text.replace("dimension: 4", f"dimension: {3 * (width + 1)}"))
     with uncompiled():
-        done = CliRunner().invoke(app, ["run", "replay.yaml", "--jobs", "1"])
+        done = cli.call("run", "replay.yaml", "--jobs", "1")
     assert done.exit_code == 0 and "regret against log: an estimate, T times the value" in " ".join(done.stdout.split())
     drawn = table.read(Path("results/game"))
     assert any("regret against log: an estimate, T times" in note for note in drawn.notes())

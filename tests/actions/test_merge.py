@@ -9,18 +9,13 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from privbandits_cli.cli import app
+from tests.cli import call
 from tests.conftest import SMALL, some
 from tests.engine.test_engine import csvs, manifest
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 SWEPT = SMALL.replace("epsilon: 1}", "epsilon: [1, 2]}")
-
-
-def call(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from privbandits_cli.api import RunError
 from privbandits_cli.engine import EngineError
 from privbandits_cli.engine.store import Busy, Store
 from privbandits_cli.experiment.config import ConfigError
-from tests.actions.test_merge import call
+from tests.cli import call
 from tests.engine.test_engine import csvs, manifest
 
 pytestmark = pytest.mark.usefixtures("no_figure")

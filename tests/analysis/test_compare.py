@@ -10,7 +10,8 @@ import pytest
 
 from privbandits_cli.analysis import compare as comparing
 from privbandits_cli.analysis.compare import Difference, compare
-from tests.claims.test_verdicts import CONFIG, NOISE, call, experiment, played
+from tests.claims.test_verdicts import CONFIG, NOISE, experiment, played
+from tests.cli import call
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 

@@ -10,7 +10,7 @@ import pytest
 from privbandits_cli.analysis.crate import CRATE, crate
 from privbandits_cli.experiment.received import inside
 from privbandits_cli.figures import write
-from tests.actions.test_merge import call
+from tests.cli import call
 from tests.conftest import committed
 from tests.test_results import COMMITTED
 

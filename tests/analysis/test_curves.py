@@ -1,7 +1,5 @@
 """Sweeps: several horizons, the worst of a parameter, slopes on logarithmic axes, panels beside each other."""
 
-import csv
-
 import numpy as np
 import pytest
 
@@ -14,6 +12,7 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import distributions, plot, table
 from privbandits_cli.numerics.jit import uncompiled
+from tests.conftest import table_of
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 
@@ -50,11 +49,6 @@ def ran(tmp_path):
     return played
 
 
-def rows(folder, name="summary.csv"):
-    with (folder / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_each_horizon_is_an_experiment_of_its_own(ran):
     """Tuned and played as if it were the only one: the same keys, the same regrets."""
     plan, store, _ = ran(SWEPT)
@@ -77,7 +71,7 @@ def test_a_line_is_the_worst_of_each_horizon(ran):
         "DP-EXP3-Lap (ε = 10)",
         "Uniform",
     ]
-    finals = [row for row in rows(folder) if row["round"] == row["horizon"]]
+    finals = [row for row in table_of(folder / "summary.csv") if row["round"] == row["horizon"]]
     for line, (algorithm, epsilon) in zip(
         found.panels["Stochastic"],
         [("exp3", ""), ("dp_exp3_lap", "1"), ("dp_exp3_lap", "10"), ("uniform", "")],
@@ -122,7 +116,7 @@ def test_a_line_is_the_best_of_a_grid_at_each_point(ran):
     (lines,) = table.read(folder).panels.values()
     swept, level, linucb = lines
     means = {}
-    for row in rows(folder):
+    for row in table_of(folder / "summary.csv"):
         if row["round"] == "40":
             grid = (row["label"][0], row["epsilon"])
             means.setdefault(grid, []).append(float(row["mean"]))
@@ -226,7 +220,7 @@ def drawn(folder, **options):
 
 def without_names(folder, name):
     """The CSV without the columns in which labels stand."""
-    out = rows(folder, name)
+    out = table_of(folder / name)
     for row in out:
         for column in ("label", "panel", "family", "parameters"):
             row.pop(column, None)

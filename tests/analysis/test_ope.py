@@ -1,6 +1,5 @@
 """The coverage of off-policy intervals: true values, the committed numbers, the script and its figure."""
 
-import csv
 import math
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from privbandits_cli.analysis.simulated_logs import value_in
-from tests.conftest import committed, script, started
+from tests.conftest import committed, script, started, table_of
 
 ope = script("ope.py")
 
@@ -25,7 +24,7 @@ def test_the_truth_is_the_value_in_many_contexts(case):
 
 def committed_rows():
     """The rows of `results/ope.csv`, by world, estimator and rows of a log."""
-    found = rows_of(committed() / "results" / "ope.csv")
+    found = table_of(committed() / "results" / "ope.csv")
     return {(row["world"], row["estimator"], row["rows"]): row for row in found}
 
 
@@ -50,10 +49,6 @@ def test_the_committed_intervals_hold_the_value():
     assert float(wrong["high"]) < 0.9  # the wrong model is found out
 
 
-def rows_of(path):
-    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-
-
 def test_the_intervals_of_a_coverage_are_exact():
     """Clopper-Pearson: the ends are the shares of which so many are just as improbable as 2.5 %."""
     row = ope._row("w", "ips", 10, np.array([[0.1, -0.9, 1.1]] * 45 + [[2.0, 1.0, 3.0]] * 5))
@@ -66,7 +61,7 @@ def test_the_script_prints_a_table_and_writes_a_csv_and_a_figure(tmp_path, monke
     done = started("ope.py", tmp_path)
     assert done.exit_code == 0, done.output
     assert max(map(len, done.stdout.splitlines())) <= 80
-    rows = rows_of(tmp_path / "ope.csv")
+    rows = table_of(tmp_path / "ope.csv")
     assert len(rows) == 48 and {row["logs"] for row in rows} <= {str(n) for n in range(11)}
     for row in rows:
         assert f"{100 * float(row['coverage']):.1f} %" in done.stdout

@@ -17,14 +17,13 @@ from privbandits_cli.analysis.rows import Rows
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import table
-from tests.conftest import ROOT, committed
+from tests.conftest import ROOT, committed, table_of
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 
 
 def test_the_columns_are_those_of_the_csv_and_the_names_and_guarantees_of_the_figure(finished):
-    with (finished / "summary.csv").open(encoding="utf-8", newline="") as file:
-        written = list(csv.DictReader(file))
+    written = table_of(finished / "summary.csv")
     rows = summary(finished)
     assert len(rows) == len(written) == len(list(rows)) and set(rows[0]) > set(written[0])
     for one, row in zip(written, rows, strict=True):
@@ -45,8 +44,7 @@ def test_csvs_of_earlier_releases_are_read(finished, tmp_path):
     old = tmp_path / "old"
     shutil.copytree(finished, old)
     for name, first in (("summary.csv", {}), ("final.csv", {"experiment": "small"})):
-        with (old / name).open(encoding="utf-8", newline="") as file:
-            rows = [first | {k: v for k, v in row.items() if k not in NAMES} for row in csv.DictReader(file)]
+        rows = [first | {k: v for k, v in row.items() if k not in NAMES} for row in table_of(old / name)]
         with (old / name).open("w", encoding="utf-8", newline="") as file:
             table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             table.writeheader()

@@ -1,6 +1,5 @@
 """Win rates: by hand on results of three tiny games, their intervals, the script, its CSVs and its figure."""
 
-import csv
 import math
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ import pytest
 
 from privbandits_cli import load, run
 from privbandits_cli.numerics.jit import uncompiled
-from tests.conftest import script, started, without_figures
+from tests.conftest import script, started, table_of, without_figures
 
 wins = script("wins.py")
 Best, rates = wins.Best, wins.rates
@@ -48,7 +47,7 @@ def folders(tmp_path_factory):
 def finals(folder):
     """Final regrets by the family of the label, ε and the other swept values, straight from the CSV."""
     found = {}
-    for row in csv.DictReader((folder / "final.csv").open()):
+    for row in table_of(folder / "final.csv"):
         name = "LinUCB" if "LinUCB" in row["label"] else "SquareCB"
         own = (row["gamma"], row["oracle"])
         found.setdefault((name, float(row["epsilon"] or "inf")), {}).setdefault(own, []).append(float(row["regret"]))
@@ -117,10 +116,10 @@ def test_the_script_prints_a_matrix_and_writes_csvs_and_a_figure(folders, tmp_pa
     assert done.exit_code == 0 and max(map(len, done.stdout.splitlines())) <= 80
     printed = " ".join(done.stdout.split())
     assert "without privacy" in printed and "ε = 8" in printed and "this choice is not private" in printed
-    rows = list(csv.DictReader((tmp_path / "wins.csv").open()))
+    rows = table_of(tmp_path / "wins.csv")
     assert {row["epsilon"] for row in rows} == {"", "8.0"} and {row["games"] for row in rows} == {"3"}
     assert [float(row["rate"]) for row in rows] == [rate.rate for rate in rates(wins.best_of(folders))]
-    chosen = list(csv.DictReader((tmp_path / "wins_best.csv").open()))
+    chosen = table_of(tmp_path / "wins_best.csv")
     assert len(chosen) == 3 * 5
     first = next(row for row in chosen if row["algorithm"] == "SquareCB" and not row["epsilon"])
     assert first["curves"] == "4" and "gamma = " in first["chosen"] and "oracle = " in first["chosen"]

@@ -7,16 +7,15 @@ import math
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 from privbandits_cli.actions.check import claims_on
 from privbandits_cli.analysis import estimates, summary
 from privbandits_cli.analysis.folder import FINAL, SUMMARY
 from privbandits_cli.analysis.measured import planned
 from privbandits_cli.claims.verdicts import verdicts
-from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import keys_of, load
 from privbandits_cli.experiment.plan import make_plan
+from tests.cli import call
 from tests.conftest import ROOT, committed
 
 pytestmark = pytest.mark.usefixtures("no_figure")
@@ -347,10 +346,6 @@ def test_a_single_trial_decides_nothing(tmp_path):
 
 
 # ----------------------------------------------------------------------------------------------- the command
-
-
-def call(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture

@@ -10,28 +10,23 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.actions import privacy, run
 from privbandits_cli.actions.show import plain
 from privbandits_cli.analysis.format import amount, parameter, whole
-from privbandits_cli.cli import app, terminal
+from privbandits_cli.cli import terminal
 from privbandits_cli.cli.app import filled
 from privbandits_cli.cli.check import _interval
 from privbandits_cli.convex.spaces import Simplex
 from privbandits_cli.experiment.settings import Size
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.plugins.registry import Registry
+from tests.cli import call
 from tests.conftest import ROOT, SMALL, committed, make, playing, some
 from tests.experiment.test_config import PLANTED
 
-runner = CliRunner()
 SWEPT = "algorithms=[{name: dp_exp3_lap, epsilon: [0.5, 1, 2]}]"
-
-
-def call(*words):
-    return runner.invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture

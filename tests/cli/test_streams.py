@@ -8,16 +8,13 @@ import sys
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from privbandits_cli import plot, summary, trials
-from privbandits_cli.cli import app
 from privbandits_cli.cli.app import USAGE, dumps, reported
 from privbandits_cli.cli.run import same_command
 from privbandits_cli.cli.streams import printing
 from privbandits_cli.plugins.registry import Registry
-
-runner = CliRunner()
+from tests.cli import call
 
 
 @pytest.mark.parametrize(
@@ -76,12 +73,12 @@ def test_what_a_disk_refuses_is_one_line(capsys, number, hint):
 @pytest.mark.parametrize("words", [["plot", "~/none"], ["privacy", "~/none.yaml"], ["compare", "~/none", "."]])
 def test_a_tilde_is_the_home_folder_where_the_shell_leaves_it(monkeypatch, tmp_path, words):
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert str(tmp_path / "none") in runner.invoke(app, words).stderr
+    assert str(tmp_path / "none") in call(*words).stderr
 
 
 def test_a_tilde_in_an_option_is_the_home_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
-    result = runner.invoke(app, ["list", "algorithms", "--include=~/none.py"])
+    result = call("list", "algorithms", "--include=~/none.py")
     assert str(tmp_path / "none.py") in result.stderr
 
 
@@ -95,7 +92,7 @@ def test_the_file_of_an_adversary_may_be_at_home(monkeypatch, tmp_path, name):
 
 def test_the_files_that_a_config_includes_may_be_at_home(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
-    said = runner.invoke(app, ["run", "smoke", "include=~/none.py", "--dry-run"]).stderr
+    said = call("run", "smoke", "include=~/none.py", "--dry-run").stderr
     assert f"{tmp_path}/none.py: cannot be read" in said
 
 

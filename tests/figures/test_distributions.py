@@ -11,6 +11,7 @@ from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.folder import FINAL, SUMMARY
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures import distribution_plot, distributions, styles, table
+from tests.conftest import table_of
 from tests.figures.test_plot import ran
 
 pytestmark = pytest.mark.usefixtures("one_format")
@@ -184,7 +185,7 @@ def test_against_a_parameter_that_the_config_does_not_name(tmp_path, small):
     folder = ran(tmp_path, small, "algorithms=[exp3, {name: dp_exp3_lap, epsilon: [1, 10, 100]}]")
     exp3, private = table.read(folder, against="epsilon").panels["Stochastic"]
     assert private.x.tolist() == [1, 10, 100] and exp3.regret[0] == exp3.regret[1]
-    last = [row for row in csv.DictReader((folder / "summary.csv").open()) if row["round"] == "1000"]
+    last = [row for row in table_of(folder / "summary.csv") if row["round"] == "1000"]
     wanted = [float(row["regret"]) for row in last if row["epsilon"] and row["adversary"] == "stochastic"]
     assert private.regret.tolist() == wanted
 

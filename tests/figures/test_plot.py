@@ -1,6 +1,5 @@
 """Figures: what is drawn is what stands in the CSV."""
 
-import csv
 import hashlib
 import io
 from contextlib import nullcontext
@@ -18,7 +17,7 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import plot, styles, table
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of, number_places, wants_logarithm
-from tests.conftest import committed, some
+from tests.conftest import committed, some, table_of
 from tests.test_results import COMMITTED
 
 pytestmark = pytest.mark.usefixtures("one_format")
@@ -30,26 +29,20 @@ def ran(tmp_path, small, *overrides, watch=lambda played: True):
     return tmp_path / "out"
 
 
-def rows(folder):
-    with (folder / "summary.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_lines_and_bars_are_the_csvs(finished):
-    folder = finished
-    drawn = plot.figure(table.read(folder))
+    rows, drawn = table_of(finished / "summary.csv"), plot.figure(table.read(finished))
     axes = [axis for axis in drawn.axes if axis.get_title()]
     assert [axis.get_title() for axis in axes] == ["(a) Stochastic", "(b) Switching costs"]
     for axis, adversary in zip(axes, ("stochastic", "switching_costs"), strict=True):
         for line in [line for line in axis.lines if not line.get_label().startswith("_")]:
-            wanted = [row for row in rows(folder) if (row["adversary"], row["label"]) == (adversary, line.get_label())]
+            wanted = [row for row in rows if (row["adversary"], row["label"]) == (adversary, line.get_label())]
             np.testing.assert_array_equal(line.get_ydata(), [float(row["regret"]) for row in wanted])
             np.testing.assert_array_equal(line.get_xdata(), [float(row["round"]) for row in wanted])
             (left, right), (low, high) = axis.get_xlim(), axis.get_ylim()
             assert left <= line.get_xdata().min() and line.get_xdata().max() <= right  # nothing is cut off
             assert low <= min(0, line.get_ydata().min()) and line.get_ydata().max() <= high
         bars = [c.lines[2][0].get_segments() for c in axis.containers]
-        first = {(row["label"], float(row["round"])): row for row in rows(folder) if row["adversary"] == adversary}
+        first = {(row["label"], float(row["round"])): row for row in rows if row["adversary"] == adversary}
         for segments, label in zip(bars, dict.fromkeys(label for label, _ in first), strict=True):
             for (x, low), (_, high) in segments:
                 row = first[label, x]
@@ -62,7 +55,7 @@ def test_every_kind_of_bar(tmp_path, small, bars):
     folder = ran(tmp_path, small, f"summary={{groups: 4, bars: {bars}}}")
     read = table.read(folder)
     line = read.panels["Stochastic"][0]
-    row = next(row for row in rows(folder) if row["algorithm"] == "exp3" and row["round"] == "1000")
+    row = next(row for row in table_of(folder / "summary.csv") if row["algorithm"] == "exp3" and row["round"] == "1000")
     regret = float(row["regret"])
     wanted = {
         "gini": lambda: float(row["gmd_above"]),
@@ -329,7 +322,7 @@ def test_axes_legends_and_panels_have_the_fields_symbols(tmp_path, small):
     assert [str(title) for title in read.panels] == ["Oblivious (spread = 0.05)", "Oblivious (spread = 0.1)"]
     labels = [line.label for line in next(iter(read.panels.values()))]
     assert labels[0] == "EXP3 (γ = 0.1)" and "(base γ = 0.1)" in labels[2]
-    assert {row["label"] for row in rows(folder)} >= {"EXP3 (gamma = 0.1)"}  # the CSV is as it was
+    assert {row["label"] for row in table_of(folder / "summary.csv")} >= {"EXP3 (gamma = 0.1)"}  # the CSV is as it was
     assert table.read(folder, against="gamma").labels() == ("γ", "final regret")
     assert table.read(folder, against="base.gamma").labels() == ("base γ", "final regret")
 

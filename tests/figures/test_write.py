@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from privbandits_cli.figures import write
-from tests.cli.test_cli import call
+from tests.cli import call
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Reports: the page shows the numbers of the CSVs, its HTML is valid and safe, and LaTeX compiles the table."""
 
-import csv
 import json
 import re
 import shutil
@@ -20,9 +19,9 @@ from privbandits_cli.report import page as pages
 from privbandits_cli.report.data import Cell, finals
 from privbandits_cli.report.page import index
 from privbandits_cli.report.tables import latex, markdown, tex
-from tests.cli.test_cli import call
-from tests.conftest import SMALL
-from tests.figures.test_plot import ran, rows
+from tests.cli import call
+from tests.conftest import SMALL, table_of
+from tests.figures.test_plot import ran
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 
@@ -125,10 +124,9 @@ def test_the_pages_numbers_are_the_csvs(finished):
     adversaries = ("stochastic", "switching_costs")
     curves = traces(read, "round", "customdata")
     assert len(curves) == 6
+    rows = table_of(finished / "summary.csv")
     for trace, adversary in zip(curves, np.repeat(adversaries, 3), strict=True):
-        wanted = [
-            row for row in rows(finished) if (row["adversary"], row["label"]) == (adversary, trace["legendgroup"])
-        ]
+        wanted = [row for row in rows if (row["adversary"], row["label"]) == (adversary, trace["legendgroup"])]
         columns = {"x": "round", "y": "regret"}
         for name, column in columns.items():
             assert trace[name] == [float(row[column]) for row in wanted]
@@ -138,16 +136,14 @@ def test_the_pages_numbers_are_the_csvs(finished):
         assert [trace["error_y"]["arrayminus"][i] for i in shown] == [bars[i][0] for i in shown]
         below, above = map(amount, bars[-1])
         assert trace["customdata"][-1] == f"{amount(trace['y'][-1])} −{below} +{above}"
-    last = [amount(float(row["regret"])) for row in rows(finished) if row["round"] == "1000"]
+    last = [amount(float(row["regret"])) for row in rows if row["round"] == "1000"]
     assert len(last) == 6 and set(last) <= set(read.text)
 
 
 def test_the_pages_distributions_are_final_csv(finished):
     read = Read(page(report.gather(finished)))
-    with (finished / "final.csv").open() as file:
-        final = list(csv.DictReader(file))
     values = {}
-    for row in final:
+    for row in table_of(finished / "final.csv"):
         values.setdefault((row["adversary"], row["label"]), []).append(float(row["regret"]))
     boxes = traces(read, "final regret", "hovertext")
     assert [sorted(trace["x"]) for trace in boxes] == [sorted(found) for found in values.values()]
