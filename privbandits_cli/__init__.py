@@ -11,17 +11,7 @@ from privbandits_cli.version import __version__
 if TYPE_CHECKING:
     from privbandits_cli.api import evaluate, guarantee, load, plot, run, simulate_log, summary, trials
 
-__all__ = [
-    "__version__",
-    "evaluate",
-    "guarantee",
-    "load",
-    "plot",
-    "run",
-    "simulate_log",
-    "summary",
-    "trials",
-]
+__all__ = ["__version__", "evaluate", "guarantee", "load", "plot", "run", "simulate_log", "summary", "trials"]
 
 
 def __getattr__(name: str) -> Any:

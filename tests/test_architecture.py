@@ -146,7 +146,8 @@ def test_public_modules_and_functions_say_what_they_are():
         PACKAGE / f"{name}.py"
         for name in (
             "games/players", "games/bandit", "games/rounds", "games/linear", "games/contextual", "games/heavy_tails",
-            "games/parameters", "convex/losses", "convex/spaces", "mechanisms/counter", "mechanisms/oracle",
+            "games/parameters", "convex/losses", "convex/spaces", "data/files", "mechanisms/counter",
+            "mechanisms/oracle",
         )
     ]  # fmt: skip
     overriding = {

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privbandits_cli.adversaries.stochastic import bernoulli
+from privbandits_cli.adversaries.stochastic import bernoulli, one_better
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 
@@ -33,9 +33,7 @@ class Parameters(bandit.Adversary):
 
     def mean_gains(self, setting: Setting) -> Floats:
         """The means, averaged over the two kinds of turns."""
-        means = np.full(setting.n_arms, (1 - self.gap) / 2)
-        means[0] = (1 + self.gap) / 2
-        return means
+        return one_better(setting.n_arms, (1 + self.gap) / 2, (1 - self.gap) / 2)
 
     def gains_in_lanes(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
@@ -47,9 +45,7 @@ class Parameters(bandit.Adversary):
             ends = (LAST_ROUNDS[first:last] - block.start + 1).astype(int)
             for turn, part in enumerate(np.split(rows, ends), first):
                 if turn % 2 == 0:
-                    best = part[:, 0].copy()
-                    part[:] = 0.0
-                    part[:, 0] = best
+                    part[:, 1:] = 0.0
                 else:
                     np.subtract(1.0, part, out=part)
                     part[:, 0] = 1.0

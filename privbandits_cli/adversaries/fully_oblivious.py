@@ -6,30 +6,18 @@ again, the gains are independent with means 0.5 + spread and 0.5. They are drawn
 law of the stochastic adversary.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
-
-from numpy.random import Generator
-from numpy.typing import NDArray
 from pydantic import Field
 
-from privbandits_cli.adversaries.stochastic import one_better, rows_of
-from privbandits_cli.games import bandit
+from privbandits_cli.adversaries.stochastic import Coins, one_better
+from privbandits_cli.games.bandit import Floats, Setting
 
 
-class Parameters(bandit.Adversary):
+class Parameters(Coins):
     """Half the width of p's interval."""
 
     display = "Fully oblivious"
 
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
-    def gains_in_lanes(
-        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
-        draw = rows_of(rngs, setting.n_arms, 0.5 + self.spread, 0.5)
-        for block in rounds():
-            yield draw(len(block))
-
-    def coins(self, setting: bandit.Setting) -> NDArray[Any]:
+    def coins(self, setting: Setting) -> Floats:
         return one_better(setting.n_arms, 0.5 + self.spread, 0.5)

@@ -31,23 +31,19 @@ import numpy as np
 from numpy.random import Generator
 from pydantic import Field
 
-from privbandits_cli.data.files import PlaysFile, unreadable
+from privbandits_cli.data.files import PlaysActions
 from privbandits_cli.data.logs import Logged, logged
-from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import Law, Setting
+from privbandits_cli.games.contextual import Setting
 from privbandits_cli.games.logged import Events, new_place
 from privbandits_cli.numerics.text import exact
 
 DEVIATIONS = 5.0  # fewer events than expected, that a horizon must leave room for
 
 
-class Parameters(PlaysFile, contextual.Adversary):
+class Parameters(PlaysActions):
     """The file, and the names of its columns."""
 
     display = "Log"
-    later = frozenset({"features"})
-    linear = False
-    nonnegative = True
     estimate = "T times the value of the best single action (SNIPS on the whole log) minus the rewards of the replay"
 
     path: str = Field(description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory")
@@ -68,13 +64,6 @@ class Parameters(PlaysFile, contextual.Adversary):
         names = zip(("action", "reward", "propensity"), self.read(self.path).columns, strict=True)
         return super().tuned(setting).model_copy(update=dict(names))
 
-    def law(self) -> Law:
-        return "certain"
-
-    def bounds(self, setting: Setting) -> tuple[float, float]:
-        """(1, √(2K)): the norm of the θ that gives every arm the mean 1."""
-        return 1.0, math.sqrt(2 * setting.n_arms)
-
     def events_of_log(self, setting: Setting, rng: Generator) -> Events:
         log, half = self.read(self.found()), math.sqrt(0.5)
         order = rng.permutation(len(log.rows))
@@ -83,20 +72,10 @@ class Parameters(PlaysFile, contextual.Adversary):
         best = float(log.single_values().max())
         return Events(new_place(), order, log.rows, log.low, factor, half, log.actions, log.rewards, best, none, none)
 
-    def errors(self, setting: Setting) -> Iterator[str]:
-        try:
-            log, other = self.read(self.path), self.other_file()
-        except OSError as error:
-            yield unreadable(self.path, error)
-            return
-        except ValueError as error:
-            yield str(error)
-            return
-        k, p = len(log.classes), len(log.names)
-        if (setting.n_arms, setting.known().dimension) != (k, k * (p + 1)):
-            what = f"{self.path} has {k} actions and {p} features"
-            yield f"{what}: set `arms: {k}` and `dimension: {k * (p + 1)}`, which is {k} x (1 + {p})"
-        if other:
+    def file_errors(self, setting: Setting) -> Iterator[str]:
+        log = self.read(self.path)
+        yield from self.size_errors(setting, len(log.classes), len(log.names), "actions")
+        if other := self.other_file():
             yield other
         elif setting.horizon > (most := most_rounds(len(log.rows), log.least)):
             kept = f"keeps each of {len(log.rows)} events with probability {log.least:.3g}, the smallest propensity"

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privbandits_cli.adversaries.stochastic import rows_of
+from privbandits_cli.adversaries.stochastic import bernoulli, one_better
 from privbandits_cli.games import bandit
 
 
@@ -28,7 +28,7 @@ class Parameters(bandit.Adversary):
     def gains_in_lanes(
         self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
     ) -> Iterator[NDArray[Any]]:
-        draw = rows_of(rngs, setting.n_arms, 0.5 + self.spread, 0.5)
+        draw = bernoulli(rngs, one_better(setting.n_arms, 0.5 + self.spread, 0.5))
         rows = draw(1)
         held = 0  # rows[0] is the row of the rounds from held * period on
         for block in rounds():

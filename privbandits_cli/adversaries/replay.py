@@ -31,7 +31,6 @@ from privbandits_cli.data.files import (
     numbering,
     saved_array,
     stamp,
-    unreadable,
 )
 from privbandits_cli.data.logs import NAMES
 from privbandits_cli.data.tables import Texts, columns_of
@@ -43,11 +42,8 @@ from privbandits_cli.numerics.text import exact, meant
 ROWS = 65536  # rows that are checked together
 READ_AS = f"gains are read from {READ} files"
 # Names of columns, in lower case, of a log of the arms that were played, and of what is no gain.
-LOGGED = {
-    *("action", "action_id", "arm", "arm_id", "chosen_action", "chosen_arm", "item_id", "position"),
-    *("click", "clicked", "gain", "loss", "payoff", "reward", "rewards"),
-    *("action_prob", "prob", "probability", "propensity", "propensity_score", "pscore", "policy"),
-}
+LOGGED = {"item_id", "position", "gain", "loss", "policy"}
+LOGGED |= {name for names in NAMES.values() for name in names if len(name) > 1}  # a, r and p may be names of arms
 BESIDE = ("context", "round", "step", "time", "timestamp", "date", "datetime", "user", "user_id")
 
 
@@ -75,20 +71,12 @@ class Parameters(PlaysRows, bandit.Adversary):
         low, high = self.scale
         return (gains - low) / (high - low)
 
-    def errors(self, setting: Setting) -> Iterator[str]:
+    def file_errors(self, setting: Setting) -> Iterator[str]:
         if self.scale is not None and not self.scale[0] < self.scale[1]:
             yield f"scale is [low, high] with low < high, got {self.scale}"
             return
-        try:
-            rows = table(self.path)
-            unplayable = list(self.unplayable(len(rows), setting))
-        except OSError as error:
-            yield unreadable(self.path, error)
-            return
-        except ValueError as error:
-            yield str(error)
-            return
-        n_arms, index = rows.shape[1], numbering(rows)
+        rows = table(self.path)
+        n_arms, index, unplayable = rows.shape[1], numbering(rows), list(self.unplayable(len(rows), setting))
         if index is not None:
             yield index_column(self.path, index)
         elif n_arms != setting.n_arms:
@@ -183,7 +171,7 @@ def _no_arms(path: str, names: Sequence[str]) -> str | None:
     if beside and len(names) - len(beside) > 1 and not LOGGED & {*names}:
         return f"{path}: column {' and column '.join(map(repr, beside))} has no gains of an arm: leave it out"
     logged = [name for name in names if name in LOGGED or name in BESIDE]
-    roles = [role for role, known in NAMES.items() if any(name in known for name in names if len(name) > 1)]
+    roles = [role for role, known in NAMES.items() if any(name in known for name in logged)]
     if {"action", "reward"} <= {*roles}:
         return (
             f"{path} is a log of decisions, by its columns {', '.join(logged)}, but every round needs the gain of "

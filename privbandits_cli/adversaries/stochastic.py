@@ -29,7 +29,7 @@ def bernoulli(rngs: Sequence[Generator], means: Floats) -> Callable[[int], Float
     """
     first = np.minimum(np.floor(65536 * means), 65535)
     law = {"first": first.astype(np.uint64), "rest": 65536 * means - first}
-    states = [record(words=words(rng), last=words(rng.spawn(1)[0]), **law) for rng in rngs]
+    states = [record(**words_of(rng), last=words_of(rng.spawn(1)[0])["words"], **law) for rng in rngs]
     fill = filled(gains_row, states, (len(means),), own=("words", "last"))
 
     def rows(n: int) -> Floats:
@@ -38,11 +38,6 @@ def bernoulli(rngs: Sequence[Generator], means: Floats) -> Callable[[int], Float
         return gains
 
     return rows
-
-
-def words(rng: Generator) -> Any:
-    """The words of a stream."""
-    return words_of(rng)["words"]
 
 
 def gains_row(state: Record, layers: Record, out: Floats) -> None:
@@ -56,32 +51,34 @@ def gains_row(state: Record, layers: Record, out: Floats) -> None:
             out[arm] = 1.0 if uniform(state.last) < state.rest[arm] else 0.0
 
 
-def rows_of(rngs: Sequence[Generator], n_arms: int, best: float, others: float) -> Callable[[int], Floats]:
-    """The same source, where arm 1 has the mean `best` and every other arm the mean `others`."""
-    return bernoulli(rngs, one_better(n_arms, best, others))
-
-
 def one_better(n_arms: int, best: float, others: float) -> Floats:
-    """The means `[arms]` of these arms."""
+    """The means `[arms]`, where arm 1 has the mean `best` and every other arm the mean `others`."""
     means = np.full(n_arms, others)
     means[0] = best
     return means
 
 
-class Parameters(bandit.Adversary):
+class Coins(bandit.Adversary):
+    """An adversary whose gains are all independent Bernoulli numbers."""
+
+    def gains_in_lanes(
+        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
+        draw = bernoulli(rngs, self.coins(setting))
+        for block in rounds():
+            yield draw(len(block))
+
+    def coins(self, setting: bandit.Setting) -> Floats:
+        raise NotImplementedError
+
+
+class Parameters(Coins):
     """The two means."""
 
     display = "Stochastic"
 
     best: float = Field(0.55, ge=0, le=1, description="mean gain of arm 1")
     others: float = Field(0.5, ge=0, le=1, description="mean gain of all other arms")
-
-    def gains_in_lanes(
-        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
-        draw = rows_of(rngs, setting.n_arms, self.best, self.others)
-        for block in rounds():
-            yield draw(len(block))
 
     def coins(self, setting: bandit.Setting) -> Floats:
         return one_better(setting.n_arms, self.best, self.others)

@@ -19,19 +19,15 @@ import numpy as np
 from numpy.random import Generator
 from pydantic import Field
 
-from privbandits_cli.data.files import PlaysRows, unreadable
+from privbandits_cli.data.files import PlaysActions, PlaysRows
 from privbandits_cli.data.tables import Labelled, labelled
-from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import Floats, Law, Setting
+from privbandits_cli.games.contextual import Floats, Setting
 
 
-class Parameters(PlaysRows, contextual.Adversary):
+class Parameters(PlaysRows, PlaysActions):
     """The file, its column of classes, and the order of its rows."""
 
     display = "Table"
-    later = frozenset({"features"})
-    linear = False
-    nonnegative = True
 
     path: str = Field(
         description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory, or a table of the "
@@ -50,13 +46,6 @@ class Parameters(PlaysRows, contextual.Adversary):
     def tuned(self, setting: Setting) -> Self:
         return super().tuned(setting).model_copy(update={"target": self.read(self.file).target})
 
-    def law(self) -> Law:
-        return "certain"
-
-    def bounds(self, setting: Setting) -> tuple[float, float]:
-        """(1, √(2K)): the norm of the θ that gives every arm the mean 1."""
-        return 1.0, math.sqrt(2 * setting.n_arms)
-
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
         table, k = self.read(self.found()), setting.n_arms
         width, half = 1 + len(table.names), math.sqrt(0.5)
@@ -73,22 +62,7 @@ class Parameters(PlaysRows, contextual.Adversary):
             means[:n] = labels[:, None] == np.arange(k)
             yield arms[:n], means[:n]
 
-    def errors(self, setting: Setting) -> Iterator[str]:
-        try:
-            table = self.read(self.file)
-            unplayable = list(self.unplayable(len(table.rows), setting))
-        except OSError as error:
-            yield unreadable(self.path, error)
-            return
-        except ValueError as error:
-            yield str(error)
-            return
-        yield from self._sizes(table, setting)
-        yield from unplayable
-
-    def _sizes(self, table: Labelled, setting: Setting) -> Iterator[str]:
-        """The error that the game has another number of arms or of coordinates."""
-        k, p = len(table.classes), len(table.names)
-        if (setting.n_arms, setting.known().dimension) != (k, k * (p + 1)):
-            what = f"{self.path} has {k} classes and {p} features"
-            yield f"{what}: set `arms: {k}` and `dimension: {k * (p + 1)}`, which is {k} x (1 + {p})"
+    def file_errors(self, setting: Setting) -> Iterator[str]:
+        table = self.read(self.file)
+        yield from self.size_errors(setting, len(table.classes), len(table.names), "classes")
+        yield from self.unplayable(len(table.rows), setting)

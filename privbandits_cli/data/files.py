@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -14,8 +15,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, field_validator
 
-from privbandits_cli.games import players
-from privbandits_cli.games.players import Setting
+from privbandits_cli.games import contextual, players
+from privbandits_cli.games.contextual import Law, Setting
 from privbandits_cli.numerics.types import Ints
 
 INDEX = ("", "index", "unnamed: 0")  # names of pandas's index column
@@ -63,6 +64,20 @@ class PlaysFile(players.Adversary):
             raise ValueError(f"{self.path} has changed since the run began")
         return path
 
+    def errors(self, setting: Setting) -> Iterator[str]:
+        try:
+            found = list(self.file_errors(setting))
+        except OSError as error:
+            reason = error.strerror or error
+            found = [f"{self.path}: cannot be read: {reason}; paths are relative to the working directory"]
+        except ValueError as error:
+            found = [str(error)]
+        yield from found
+
+    def file_errors(self, setting: Setting) -> Iterator[str]:
+        """The errors of the file and of its fit to the game; raises OSError or ValueError if it cannot be read."""
+        raise NotImplementedError
+
     def other_file(self) -> str | None:
         """The error that the file is not the one of the config's sha256."""
         sha256 = digest(self.file, stamp(self.file))
@@ -101,6 +116,30 @@ class PlaysRows(PlaysFile):
             yield f"{self.path} has {n} rows for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
 
 
+class PlaysActions(PlaysFile, contextual.Adversary):
+    """A file with K classes or actions and p features x, each scaled to [0, 1], and x into the unit ball.
+
+    The arm of action a is e_a ⊗ z with z = (1, x)/√2, so a linear learner has a model of its own for each action.
+    """
+
+    later = frozenset({"features"})
+    linear = False
+    nonnegative = True
+
+    def law(self) -> Law:
+        return "certain"
+
+    def bounds(self, setting: Setting) -> tuple[float, float]:
+        """(1, √(2K)): the norm of the θ that gives every arm the mean 1."""
+        return 1.0, math.sqrt(2 * setting.n_arms)
+
+    def size_errors(self, setting: Setting, k: int, p: int, actions: str) -> Iterator[str]:
+        """The error that the game has another number of arms or of coordinates than the file's actions give."""
+        if (setting.n_arms, setting.known().dimension) != (k, k * (p + 1)):
+            what = f"{self.path} has {k} {actions} and {p} features"
+            yield f"{what}: set `arms: {k}` and `dimension: {k * (p + 1)}`, which is {k} x (1 + {p})"
+
+
 @lru_cache(maxsize=1)
 def shipped() -> tuple[str, ...]:
     """The names of the tables of the package."""
@@ -130,11 +169,6 @@ def saved_array(path: str) -> NDArray[Any]:
         return found
     how = f"save one by `np.save({Path(path).name!r}, np.array(rows, float))`, and a table with texts as .csv"
     raise ValueError(f"{path}: not an array of numbers, or not all of it: {how}")
-
-
-def unreadable(path: str, error: OSError) -> str:
-    """The message of an error of the operating system."""
-    return f"{path}: cannot be read: {error.strerror or error}; paths are relative to the working directory"
 
 
 def check_is_file(path: str, what: str) -> None:

@@ -1,6 +1,6 @@
 """The claims of a config: parsed, and checked against the curves and checkpoints of its experiment."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,7 @@ class Known:
     adversaries: Sequence[Variant] | None
     algorithms: Sequence[Variant] | None  # as given
     tuned: Sequence[Variant] | None  # the algorithms in all settings
-    rounds: Sequence[int] | None  # the checkpoints of all horizons together
+    rounds: Collection[int] | None  # the checkpoints of all horizons together
     swept: bool  # whether the swept keys are valid
 
 
@@ -75,7 +75,7 @@ def _check_scope(scope: Scope, known: Known) -> None:
             raise ClaimError(f"this experiment has no panel '{name}'" + suggestion(name, panels), at)
     if scope.round is not None and known.rounds is not None and scope.round[0] not in known.rounds:
         wanted, at = scope.round
-        near = ", ".join(map(str, sorted(sorted(known.rounds, key=lambda round_: abs(round_ - wanted))[:3])))
+        near = ", ".join(map(str, sorted(sorted(known.rounds, key=lambda t: (abs(t - wanted), t))[:3])))
         raise ClaimError(f"round {wanted} is not a checkpoint; the nearest checkpoints are {near}", at)
 
 

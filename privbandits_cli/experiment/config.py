@@ -257,12 +257,13 @@ def _check(document: Document, registry: Registry, admit: Admit) -> Experiment |
             met = matchups(registry, keys, theirs, ours, errors)
     lineups = {id(matchup.algorithms): matchup.algorithms for matchup in met}
     timed = "claims" in data and not excess and not {"checkpoints", "horizon"} & invalid
+    rounds = {t for horizon in listed(keys.horizon) for t in checkpoints(keys, horizon).tolist()} if timed else None
     known = Known(
         keys=keys,
         adversaries=None if strange else adversaries,
         algorithms=None if unknown else algorithms,
         tuned=[variant for lineup in lineups.values() for variant in lineup] or None,
-        rounds=_recorded(keys) if timed else None,
+        rounds=rounds,
         swept=not invalid & {*consistency.SWEEPABLE},
     )
     about = claims(data.get("claims"), known, errors)
@@ -291,11 +292,6 @@ def _players(
         if len(found) <= consistency.MOST_CURVES and len(errors) <= ENOUGH:
             found += variants(registry, kind, entry, loc, errors)
     return found, len(errors) > before or not found or bool(registry.unusable)
-
-
-def _recorded(keys: Keys) -> list[int]:
-    """The rounds at which regret is recorded for any of the horizons."""
-    return sorted(set[int]().union(*(checkpoints(keys, horizon).tolist() for horizon in listed(keys.horizon))))
 
 
 def _valid_part(data: dict[str, Any], errors: list[Error]) -> tuple[Keys, set[str]]:

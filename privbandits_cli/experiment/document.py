@@ -20,9 +20,14 @@ Loc = tuple[str | int, ...]
 LONGEST = 200_000  # characters
 MOST_VALUES = 20_000  # values; those of an anchor count wherever an alias repeats them
 DEEPEST = 20  # lists and mappings inside each other
-DIGITS = 300  # of a number
+DIGITS = 300  # the longest number
 
 BEFORE, SHOWN = 60, 160  # characters of a line before an error that are shown at most, and in all
+
+
+def dotted(loc: Loc) -> str:
+    """A place as an override writes it: `algorithms[1].epsilon`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).lstrip(".")
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Document:
         if error.placed:
             return error.message
         line, column = self.place(error)
-        start = max(0, column - BEFORE)  # of a long line, the part around the error
+        start = max(0, column - BEFORE)  # a long line is cut around the error
         text = shown(self.line(line)[start : start + SHOWN])
         return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {text}\n    {' ' * (column - start)}^"
 
@@ -282,9 +287,8 @@ def override(document: Document, text: str) -> None:
         fits = isinstance(holder, dict) if isinstance(step, str) else isinstance(holder, list) and step < len(holder)
         if not fits:
             known = f"has {len(holder)} entries, counted from 0" if isinstance(holder, list) else "is not a list"
-            where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc[:depth]).lstrip(".")
             problem = "takes an index, for example [0]" if isinstance(step, str) else known
-            document.errors.append(Error(loc, f"'{where}' {problem}"))
+            document.errors.append(Error(loc, f"'{dotted(loc[:depth])}' {problem}"))
             return
         if depth == len(loc) - 1:
             holder[step] = _extended(document, loc, holder, text, parsed) if more else parsed

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from privbandits_cli.experiment.document import Error, Loc
+from privbandits_cli.experiment.document import Error, Loc, dotted
 from privbandits_cli.experiment.names import latin
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
@@ -16,7 +16,7 @@ from privbandits_cli.plugins.registry import Kind, Registry
 
 LONG = 60  # characters of a config's text in a message
 COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's errors for a value that is no list or mapping
-NUMBERS = {  # by pydantic's errors
+NUMBERS = {  # what to write instead, by the type of pydantic's error
     "int_type": "an integer like 65536, 1e5 or 2^16",
     "float_type": "a number like 0.5, 1e-3 or 2^16",
 }
@@ -119,7 +119,7 @@ def _meant(word: str, known: Mapping[str, str]) -> str | None:
     number = _number(word)
     if number is not None:
         return next((name for text, name in known.items() if _number(text) == number), None)
-    plain = {_plain(text): known[text] for text in reversed([*known])}  # of words that differ in case, the first
+    plain = {_plain(text): known[text] for text in reversed([*known])}  # the first of equal ones counts
     close = difflib.get_close_matches(_plain(word), plain, n=1, cutoff=0.5)
     return plain[close[0]] if close else None
 
@@ -148,8 +148,3 @@ def misfit(registry: Registry, model: type[Parameters], key: str, nested: Parame
 def short(text: str) -> str:
     """A text of the config, cut if it is long."""
     return text if len(text) < LONG else text[: LONG - 3] + "..."
-
-
-def dotted(loc: Loc) -> str:
-    """A place as an override writes it: `algorithms[1].epsilon`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).lstrip(".")

@@ -19,9 +19,7 @@ LACKING = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # what a file system s
 
 def at_home(path: str | Path) -> Path:
     """The path with the home folder in place of a `~` at its start; the path itself if that folder is unknown."""
-    with suppress(RuntimeError):
-        return Path(path).expanduser()
-    return Path(path)
+    return Path(os.path.expanduser(path))
 
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:

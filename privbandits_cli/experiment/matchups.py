@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from privbandits_cli.experiment.document import Error, Loc
-from privbandits_cli.experiment.errors import ENOUGH, dotted
+from privbandits_cli.experiment.document import Error, Loc, dotted
+from privbandits_cli.experiment.errors import ENOUGH
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.patience import OutOfTime
 from privbandits_cli.experiment.settings import listed, settings
@@ -49,17 +49,11 @@ def matchups(
 def of_the_game(
     registry: Registry, keys: Keys, variants: Sequence[Variant], invalid: Collection[str], errors: list[Error]
 ) -> list[Variant]:
-    """The variants that play this game, as far as the keys tell; the others are errors."""
-    strangers = list(_strangers(registry, keys, variants, invalid))
-    errors.extend(strangers)
-    places = {error.loc for error in strangers}
-    return [variant for variant in variants if variant.loc not in places]
+    """The variants that play this game, as far as the keys tell; the others are errors.
 
-
-def _strangers(
-    registry: Registry, keys: Keys, variants: Sequence[Variant], invalid: Collection[str]
-) -> Iterator[Error]:
-    """Errors for players of another game. Gains of arms also serve as losses of experts, on the simplex."""
+    Gains of arms also serve as losses of experts, on the simplex.
+    """
+    fitting = []
     for variant in variants:
         player = variant.parameters
         kind: Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
@@ -71,10 +65,13 @@ def _strangers(
             why = f"{player.name} plays the game {player.game}, not {keys.game}"
             if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":
                 why = f"{player.name} has gains of arms, which are losses on the simplex only, and only in [0, 1]"
-            yield Error(variant.loc, f"{why}; these are possible: {fit}")
+            errors.append(Error(variant.loc, f"{why}; these are possible: {fit}"))
         elif isinstance(player, linear.Algorithm) and player.feedback != keys.feedback and "feedback" not in invalid:
             sees = {"full": "the whole loss vector", "bandit": "only the loss of its own point"}[player.feedback]
-            yield Error(variant.loc, f"{player.name} observes {sees}: set `feedback: {player.feedback}`")
+            errors.append(Error(variant.loc, f"{player.name} observes {sees}: set `feedback: {player.feedback}`"))
+        else:
+            fitting.append(variant)
+    return fitting
 
 
 def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -> Iterator[Variant]:

@@ -52,8 +52,7 @@ class Name(str):
 
     def without(self, parameters: Collection[str]) -> "Name":
         """The name without the notes on these parameters."""
-        kept = [{key: note for key, note in notes.items() if key not in parameters} for notes in self.brackets]
-        return Name(self.base, *kept, suffix=self.suffix)
+        return self.revised(dict.fromkeys(parameters, ""))
 
     def noted(self, notes: Mapping[str, str]) -> "Name":
         """The name with further notes in its last brackets."""
@@ -67,9 +66,9 @@ class Name(str):
 
     def revised(self, notes: Mapping[str, str]) -> "Name":
         """The name with other texts for the notes on these parameters; an empty text takes a note away."""
-        kept = [{key: notes.get(key, note) for key, note in each.items()} for each in self.brackets]
-        shown = [{key: note for key, note in each.items() if note} for each in kept]
-        return Name(self.base, *shown, suffix=self.suffix)
+        revised = [{key: notes.get(key, note) for key, note in each.items()} for each in self.brackets]
+        left = [{key: note for key, note in each.items() if note} for each in revised]
+        return Name(self.base, *left, suffix=self.suffix)
 
     def suffixed(self, suffix: str) -> "Name":
         """The name with another suffix; an empty one takes it away."""

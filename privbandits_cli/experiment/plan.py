@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import ConfigError, Experiment, checkpoints
-from privbandits_cli.experiment.errors import dotted
+from privbandits_cli.experiment.document import dotted
 from privbandits_cli.experiment.matchups import COMPUTING, Matchup, failure
 from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import Variant, flat
@@ -39,9 +39,9 @@ class Curve:
     algorithm: Algorithm
     setting: Setting  # what the algorithm knows of the game
     checkpoints: NDArray[np.int64]  # rounds at which regret is recorded; the horizon is the last
-    adversary_title: Name  # of a panel, with the swept values of the adversary and of its setting
-    label: Name  # of the CSVs, with the epsilon of a private algorithm; `Plan.legends` has what people read
-    promised: Guarantee | None  # of a private algorithm
+    adversary_title: Name  # the panel's title, with the swept values of the adversary and of its setting
+    label: Name  # its name in the CSVs, with a private algorithm's epsilon; `Plan.legends` has what people read
+    promised: Guarantee | None  # None: the algorithm is not private, or promises nothing
     panel: str  # a panel of its own beside its adversary's; empty: the adversary's
     apart: Mapping[str, Any]  # given parameters that distinguish it from curves of the same name
     game: Mapping[str, Any]  # swept parameters of the adversary and of its setting, by column of the CSVs

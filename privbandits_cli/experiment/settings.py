@@ -30,7 +30,7 @@ def settings(keys: Keys) -> list[Setting]:
 
 
 def n_settings(keys: Keys) -> int:
-    """The number of settings, which is not to be found out by making them."""
+    """The number of settings, counted without building them."""
     sizes = {"bandit": (), "contextual": (keys.dimension,), "linear": (keys.set, keys.dimension)}[keys.game]
     return math.prod(len(listed(size)) for size in (keys.horizon, *sizes))
 

@@ -17,7 +17,7 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
 
-MOST_VARIANTS = 10_000  # of an entry
+MOST_VARIANTS = 10_000  # that an entry may have
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Variant:
     label: str
     swept: Mapping[str, Any]  # parameter -> value, of the parameters that the config sweeps
     loc: Loc
-    panel: str = ""  # of an algorithm: a panel of its own beside its adversary's; empty: the adversary's
+    panel: str = ""  # an algorithm's own panel beside its adversary's; empty: the adversary's
 
     def named(self) -> Name:
         """The label, or else the title, with the swept values; without epsilon, which comes with the guarantee."""
