@@ -38,6 +38,7 @@ from privbandits_cli.spmd.values import (
 )
 
 NUMBA = {"f": types.float64, "i": types.int64, "u": types.uint64, "b": types.boolean}
+CASTS = {"if": "sitofp", "uf": "uitofp", "bf": "uitofp", "bi": "zext", "bu": "zext", "fi": "fptosi", "fu": "fptoui"}
 TO_PYTHON: Mapping[str, Callable[[Any], Any]] = {"f": float, "b": int, "i": int, "u": int}
 MOST = 64  # the largest exponent of a power that is made of products
 
@@ -87,6 +88,15 @@ def equal(kind: str, width: int, number: Any, text: str) -> Any:
     return ir.Constant(ir.VectorType(LLVM[kind], width), [number] * width)
 
 
+def builder_of(function: ir.Function) -> ir.IRBuilder:
+    """A builder in the second block of a new function; variables are made in the first."""
+    builder = ir.IRBuilder(function.append_basic_block())
+    start = function.append_basic_block()
+    builder.branch(start)
+    builder.position_at_end(start)
+    return builder
+
+
 class Arithmetic:
     """Emits operations on numbers of `width` trials. dry: to learn the kinds of variables, into a module for nobody."""
 
@@ -123,9 +133,7 @@ class Arithmetic:
         """The least whole number of the trials of the mask."""
         b, highest = self.builder, self.full("i", 2**63 - 1)
         vector = value.ir if self.mask.ir is None else b.select(self.mask.ir, value.ir, highest)
-        declared = ir.FunctionType(I64, [self.vector("i")])
-        function = cgutils.get_or_insert_function(b.module, declared, f"llvm.vector.reduce.smin.v{self.width}i64")
-        return Number("i", False, b.call(function, [vector]))
+        return Number("i", False, self.intrinsic(f"vector.reduce.smin.v{self.width}i64", I64, vector))
 
     def fault(self, condition: Any) -> None:
         """Note the trials in which a condition holds: the loop for one trial raises their error."""
@@ -134,6 +142,12 @@ class Arithmetic:
             return
         wrong = self.both(self.mask.ir, condition)
         self.builder.store(self.builder.or_(self.builder.load(self.faulty), wrong), self.faulty)
+
+    def intrinsic(self, name: str, result: Any, *arguments: Any) -> Any:
+        """Call an operation of LLVM that has no method in llvmlite; result: its type."""
+        declared = ir.FunctionType(result, [argument.type for argument in arguments])
+        function = cgutils.get_or_insert_function(self.builder.module, declared, f"llvm.{name}")
+        return self.builder.call(function, arguments)
 
     # ------------------------------------------------------------------------------------------ kinds
 
@@ -180,22 +194,12 @@ class Arithmetic:
             if one.kind == "f" and kind in "iu" and not abs(py) < 2**63:
                 unsupported(f"{py} as a whole number")
             return Number(kind, False, ir.Constant(LLVM[kind], int(bool(py)) if kind == "b" else TO_PYTHON[kind](py)))
-        wanted, zero = self.vector(kind) if one.varying else LLVM[kind], ir.Constant(one.ir.type, None)
-        made = {
-            "iu": lambda: one.ir,
-            "ui": lambda: one.ir,
-            "if": lambda: b.sitofp(one.ir, wanted),
-            "uf": lambda: b.uitofp(one.ir, wanted),
-            "bf": lambda: b.uitofp(one.ir, wanted),
-            "bi": lambda: b.zext(one.ir, wanted),
-            "bu": lambda: b.zext(one.ir, wanted),
-            "fi": lambda: b.fptosi(one.ir, wanted),
-            "fu": lambda: b.fptoui(one.ir, wanted),
-            "fb": lambda: b.fcmp_unordered("!=", one.ir, zero),
-            "ib": lambda: b.icmp_signed("!=", one.ir, zero),
-            "ub": lambda: b.icmp_signed("!=", one.ir, zero),
-        }[one.kind + kind]()
-        return Number(kind, one.varying, made)
+        if kind == "b":
+            return self.number(self.compare(ast.NotEq, one, Known(0)))
+        if one.kind in "iu" and kind in "iu":
+            return one._replace(kind=kind)
+        wanted = self.vector(kind) if one.varying else LLVM[kind]
+        return Number(kind, one.varying, getattr(b, CASTS[one.kind + kind])(one.ir, wanted))
 
     def unified(self, *values: Any, least: str = "b") -> list[Number]:
         """Numbers of one kind, at least this one, which are all vectors if one is."""
@@ -288,7 +292,7 @@ class Arithmetic:
         python, floats, wholes = OPERATIONS[op]
         if isinstance(left, Array | Lazy) or isinstance(right, Array | Lazy):
             if op is ast.Div:
-                return self.quotient(left, right)  # of arrays, a division by 0 is no error
+                return self.quotient(left, right)  # a division of arrays by 0 is no error
             return self.elementwise(lambda x, y: self.binary(op, x, y), left, right)
         if isinstance(left, Known) and isinstance(right, Known):
             return self.folded(python, left.py, right.py)
@@ -428,9 +432,7 @@ class Arithmetic:
             )
         value = self.cast(value, "f")
         suffix = f"v{self.width}f64" if value.varying else "f64"
-        made = ir.FunctionType(value.ir.type, [value.ir.type])
-        function = cgutils.get_or_insert_function(self.builder.module, made, f"llvm.{name}.{suffix}")
-        return Number("f", value.varying, self.builder.call(function, [value.ir]))
+        return Number("f", value.varying, self.intrinsic(f"{name}.{suffix}", value.ir.type, value.ir))
 
     def reinterpreted(self, value: Any, kind: str) -> Number:
         """The bits of a number as a number of another kind."""

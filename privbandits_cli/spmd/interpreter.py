@@ -24,7 +24,7 @@ from llvmlite import ir
 from numba.core import cgutils
 
 from privbandits_cli.numerics import reals
-from privbandits_cli.spmd.arithmetic import MATHS, Mask
+from privbandits_cli.spmd.arithmetic import MATHS, Mask, builder_of
 from privbandits_cli.spmd.memory import FEW, WORD, Learned, Memory, is_number, is_numeric
 from privbandits_cli.spmd.source import RESULT, Step, Unsupported, assigned, own_turns, tree_of, unsupported
 from privbandits_cli.spmd.values import (
@@ -51,7 +51,7 @@ DEEPEST = 40  # calls within calls
 ROUNDED = {np.sqrt: "sqrt", math.sqrt: "sqrt", np.floor: "floor", np.ceil: "ceil", abs: "fabs", np.abs: "fabs"}
 WHOLE = {math.floor: "floor", math.ceil: "ceil"}
 CASTS = {float: "f", np.float64: "f", int: "i", np.int64: "i", bool: "b", np.uint64: "u"}
-RESULTS = {float: "f", int: "i", bool: "b"}  # of a function, by its annotation
+RESULTS = {float: "f", int: "i", bool: "b"}  # what a function returns, by its annotation
 Text = ast.expr | ast.stmt
 IN_SLOT = Known("in its slot")  # what a name stands for until it is read
 
@@ -88,12 +88,10 @@ class Interpreter(Memory):
 
     # ------------------------------------------------------------------------------------------ calls
 
-    def play(self, step: Step, arguments: Sequence[Any]) -> Any:
-        """Emit the code of a step."""
-        return self.inlined(step, arguments, {}, None)
-
-    def inlined(self, step: Step, arguments: Sequence[Any], named: Mapping[str, Any], node: ast.AST | None) -> Any:
-        """Read a function in place of its call, and return its result."""
+    def play(
+        self, step: Step, arguments: Sequence[Any], named: Mapping[str, Any] = {}, node: ast.AST | None = None
+    ) -> Any:
+        """Read a step, or a function in place of its call, and return its result."""
         function, outer, tree = step.function, self.frame, tree_of(step.function)
         place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
         frame = Frame(step, (*outer.path, (function.__name__, place, self.turns)))
@@ -162,7 +160,7 @@ class Interpreter(Memory):
             once = vars(step.function).get("once") and self.width > 1
             if once and not named:
                 return self.called_alone(step, arguments)
-            return self.inlined(step, arguments, named, node)
+            return self.play(step, arguments, named, node)
         if isinstance(function, type) and hasattr(function, "_fields"):
             return Fields(dict(zip(function._fields, arguments, strict=False)) | dict(named))
         if named or not arguments:
@@ -198,14 +196,16 @@ class Interpreter(Memory):
 
     def length(self, value: Any) -> Any:
         """`len(value)`."""
-        if isinstance(value, Array):
-            n = value.axes[0][0] if value.axes else unsupported("the length of a number")
+        if isinstance(value, Array) and value.axes:
+            n = value.axes[0][0]
             return Known(n) if isinstance(n, int) else n
         if isinstance(value, Lazy):
             return Known(value.length)
         if isinstance(value, Several):
             return Known(len(value.items))
-        return self.folded(len, value.py) if is_number(getattr(value, "py", 0)) else Known(len(value.py))
+        if isinstance(value, Known) and hasattr(value.py, "__len__"):
+            return Known(len(value.py))
+        unsupported("the length of this value")
 
     def entries(self, array: Any) -> list[Any]:
         """The numbers of an array with one axis; Unsupported for anything else."""
@@ -250,7 +250,7 @@ class Interpreter(Memory):
     def local(self, frame: Frame, name: str) -> Any:
         """The value of a variable, None if it has none; one that a branch may have assigned is read from its slot."""
         if frame.names.get(name) is IN_SLOT:
-            frame.names[name] = frame.in_slot[name] = self.kept((frame.path, name))
+            frame.names[name] = frame.in_slot[name] = self.load_slot((frame.path, name))
         return frame.names.get(name)
 
     def save(self, name: str) -> None:
@@ -258,7 +258,7 @@ class Interpreter(Memory):
         frame = self.frame
         value = frame.names[name]
         if value is not IN_SLOT and value is not frame.in_slot.get(name):
-            self.keep((frame.path, name), value)
+            self.store_slot((frame.path, name), value)
             frame.in_slot[name] = value
 
     def assign(self, name: str, value: Any) -> None:
@@ -283,7 +283,7 @@ class Interpreter(Memory):
             if name in self.frame.names:
                 self.save(name)
             else:
-                self.clear((self.frame.path, name))
+                self.clear_slot((self.frame.path, name))
 
     def reload(self, names: frozenset[str]) -> None:
         """Read the variables that a branch may have assigned."""
@@ -339,7 +339,7 @@ class Interpreter(Memory):
             self.assign(node.target.id, self.binary(type(node.op), named, self.read(node.value)))
             return
         place = named if isinstance(named, Array) else self.place(node.target)
-        before = self.loaded(place)  # of a number: before the other side is evaluated, which may change it
+        before = self.loaded(place)  # a number is read before the other side, which may change it
         value = self.read(node.value)
         found = self.binary(type(node.op), before, value)
         if place.axes:
@@ -447,21 +447,16 @@ class Interpreter(Memory):
 
     def branch(self, taken: Any, mask: Mask, statements: Sequence[ast.stmt], names: frozenset[str]) -> None:
         """Emit statements that are skipped unless taken."""
-        frame, b = self.frame, self.builder
+        frame = self.frame
         if not statements:
             return
-        then, join = b.append_basic_block("then"), b.append_basic_block("join")
-        b.cbranch(taken, then, join)
-        b.position_at_end(then)
         before = dict(frame.names), dict(frame.first), frame.slotted, frame.block
         frame.slotted |= names
         self.blocks += 1
         frame.block = self.blocks
-        with self.under(mask):
+        with self.builder.if_then(taken), self.under(mask):
             self.block(statements)
         frame.names, frame.first, frame.slotted, frame.block = before
-        b.branch(join)
-        b.position_at_end(join)
         self.reload(names)
 
     def _of_For(self, node: ast.For) -> None:
@@ -666,9 +661,7 @@ class Interpreter(Memory):
             return self.minus(value)
         if isinstance(node.op, ast.UAdd):
             return self.minus(self.minus(value))
-        if isinstance(node.op, ast.Invert):
-            return self.binary(ast.BitXor, value, Known(-1))
-        return value
+        return self.binary(ast.BitXor, value, Known(-1))  # `~value`
 
     def _of_Compare(self, node: ast.Compare) -> Any:
         left, found = self.read(node.left), Known(True)
@@ -713,21 +706,16 @@ class Interpreter(Memory):
         if self.weight(node) <= CHEAP:
             with self.under(mask):
                 return self.read(node)
-        b, frame = self.builder, self.frame
-        taken = self.some(mask.ir) if condition.varying else condition.ir
-        then, join = b.append_basic_block("then"), b.append_basic_block("join")
+        frame, taken = self.frame, self.some(mask.ir) if condition.varying else condition.ir
         key, names = (frame.path, "value", node.lineno, node.col_offset, self.turns), dict(frame.names)
-        b.cbranch(taken, then, join)
-        b.position_at_end(then)
-        with self.under(mask if condition.varying else self.mask):
-            value = self.read(node)
-        if not isinstance(value, Number | Known | Several):
-            unsupported("an array from a conditional expression")
-        self.keep(key, value)
-        frame.names = names  # variables that were read from their slots here only
-        b.branch(join)
-        b.position_at_end(join)
-        return self.kept(key)
+        with self.builder.if_then(taken):
+            with self.under(mask if condition.varying else self.mask):
+                value = self.read(node)
+            if not isinstance(value, Number | Known | Several):
+                unsupported("an array from a conditional expression")
+            self.store_slot(key, value)
+        frame.names = names  # without those that were read from their slots here only
+        return self.load_slot(key)
 
     def _of_Call(self, node: ast.Call) -> Any:
         arguments = [self.read(part) for part in node.args]
@@ -775,7 +763,7 @@ NATIVE: Mapping[Any, Callable[..., Any]] = {
 }
 
 
-START = " start {} {}"  # of a loop, in each trial
+START = " start {} {}"  # names the first turn of a loop, by the loop's place
 
 
 @cache
@@ -870,10 +858,7 @@ def alone(
     made = ir.Function(module, ir.FunctionType(LLVM[result], [*arguments, I1.as_pointer()]), name)
     made.linkage = "internal"
     made.attributes.add("noinline")
-    b = ir.IRBuilder(made.append_basic_block())
-    start = b.append_basic_block()
-    b.branch(start)  # variables are made in the first block
-    b.position_at_end(start)
+    b = builder_of(made)
     emitter = Interpreter(context, b, 1, dry, learned, spacing)
     numbers = iter(made.args)
     given: list[Any] = []
@@ -881,8 +866,7 @@ def alone(
         if isinstance(kind, str):
             given.append(Number(kind, False, next(numbers)))
         else:
-            here = kind if isinstance(kind, Known) else b.inttoptr(next(numbers), ADDRESS)
-            given.append(kind if isinstance(kind, Known) else kind._replace(base=here))
+            given.append(kind if isinstance(kind, Known) else kind._replace(base=b.inttoptr(next(numbers), ADDRESS)))
     found = emitter.cast(emitter.play(step, given), result)
     zero = ir.Constant(I32, 0)
     wrong = b.extract_element(b.load(emitter.faulty), zero)

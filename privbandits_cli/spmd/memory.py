@@ -25,7 +25,6 @@ from privbandits_cli.spmd.values import (
     Array,
     Fields,
     Known,
-    Lazy,
     Number,
     Record,
     Several,
@@ -41,7 +40,7 @@ WORD = 8  # bytes
 class Learned(NamedTuple):
     """What is known of a step after it was read some times."""
 
-    slots: dict[Any, Any]  # of each variable that a branch assigns: kind and whether it varies; or a tuple's length
+    slots: dict[Any, Any]  # for each variable that a branch assigns: kind and whether it varies; or a tuple's length
     differ: set[int]  # the offsets of fields that differ between trials
     masked: set[Any]  # loops that trials leave in different turns
     alone: dict[Any, Any]  # what is known of functions that are played for one trial after the other
@@ -90,7 +89,7 @@ class Memory(Arithmetic):
         if isinstance(value, Array) and name == "dtype":
             kinds = {own: kind for kind, own in KINDS.items()} | {"b": np.dtype(bool)}
             return Known(kinds[value.kind])
-        if isinstance(value, Array | Lazy) and name == "size" and not isinstance(value, Lazy) and len(value.axes) == 1:
+        if isinstance(value, Array) and name == "size" and len(value.axes) == 1:
             return Known(value.length)
         if isinstance(value, Known) and not isinstance(value.py, np.ndarray) and hasattr(value.py, name):
             return Known(getattr(value.py, name))
@@ -175,7 +174,7 @@ class Memory(Arithmetic):
         offset = self.times(array.unit, known)
         if isinstance(offset, int):
             return self.moved(address, array.start + offset), varying
-        return self.moved(address, offset), varying  # of a table, which starts at its base
+        return self.moved(address, offset), varying  # only tables have a unit that is no int; they start at their base
 
     def whole(self, number: Any) -> Any:
         """An int as a number in LLVM's language."""
@@ -249,29 +248,23 @@ class Memory(Arithmetic):
             total = b.add(total, ir.Constant(self.vector("i"), [WORD * k for k in range(self.width)]))
         return b.inttoptr(total, ir.VectorType(I8.as_pointer(), self.width))
 
-    def taking_part(self) -> Any:
-        """The mask."""
-        return self.full("b", 1) if self.mask.ir is None else self.mask.ir
-
     def gather(self, addresses: Any, kind: str) -> Number:
         """The numbers at these addresses, for the trials of the mask."""
-        vector, b = self.vector(kind), self.builder
-        b_kind = "f64" if kind == "f" else "i64"
-        pointers = b.bitcast(addresses, ir.VectorType(LLVM[kind].as_pointer(), self.width))
-        declared = ir.FunctionType(vector, [pointers.type, I32, self.vector("b"), vector])
-        name = f"llvm.masked.gather.v{self.width}{b_kind}.v{self.width}p0"
-        function = cgutils.get_or_insert_function(b.module, declared, name)
-        rest = ir.Constant(vector, None)
-        return Number(kind, True, b.call(function, [pointers, ir.Constant(I32, WORD), self.taking_part(), rest]))
+        vector = self.vector(kind)
+        return Number(kind, True, self.masked("gather", vector, kind, addresses, after=[ir.Constant(vector, None)]))
 
     def scatter(self, value: Number, addresses: Any) -> None:
         """Store a vector at these addresses, for the trials of the mask."""
-        b, kind = self.builder, "f64" if value.kind == "f" else "i64"
-        pointers = b.bitcast(addresses, ir.VectorType(LLVM[value.kind].as_pointer(), self.width))
-        declared = ir.FunctionType(ir.VoidType(), [value.ir.type, pointers.type, I32, self.vector("b")])
-        name = f"llvm.masked.scatter.v{self.width}{kind}.v{self.width}p0"
-        function = cgutils.get_or_insert_function(b.module, declared, name)
-        b.call(function, [value.ir, pointers, ir.Constant(I32, WORD), self.taking_part()])
+        self.masked("scatter", ir.VoidType(), value.kind, addresses, before=[value.ir])
+
+    def masked(
+        self, verb: str, result: Any, kind: str, addresses: Any, before: Sequence[Any] = (), after: Sequence[Any] = ()
+    ) -> Any:
+        """An operation of LLVM at these addresses, with what it takes before them and after the mask."""
+        pointers = self.builder.bitcast(addresses, ir.VectorType(LLVM[kind].as_pointer(), self.width))
+        mask = self.full("b", 1) if self.mask.ir is None else self.mask.ir
+        name = f"masked.{verb}.v{self.width}{'f64' if kind == 'f' else 'i64'}.v{self.width}p0"
+        return self.intrinsic(name, result, *before, pointers, ir.Constant(I32, WORD), mask, *after)
 
     def store(self, array: Array, value: Any) -> None:
         """Set a number in the trials of the mask; Unsupported for a table."""
@@ -343,14 +336,14 @@ class Memory(Arithmetic):
             self.rooms[key, kind, varying] = made
         return self.rooms[key, kind, varying]
 
-    def keep(self, key: Any, value: Any) -> None:
+    def store_slot(self, key: Any, value: Any) -> None:
         """Store a number, or a tuple of numbers, in its slot; other values have none."""
         slots = self.learned.slots
         if isinstance(value, Several):
             if slots.setdefault(key, len(value.items)) != len(value.items):
                 unsupported("a variable that holds tuples of different lengths, or a tuple and a number")
             for k, item in enumerate(value.items):
-                self.keep((*key, k), item)
+                self.store_slot((*key, k), item)
             return
         if not is_numeric(value):
             return
@@ -365,7 +358,7 @@ class Memory(Arithmetic):
         value = self.spread(value) if found[1] else value
         self.builder.store(value.ir, self.slot(key, *found))
 
-    def clear(self, key: Any) -> None:
+    def clear_slot(self, key: Any) -> None:
         """Store 0 in the slot of a variable, so that LLVM need not keep its last value."""
         known = self.learned.slots.get(key)
         if isinstance(known, tuple):
@@ -373,15 +366,15 @@ class Memory(Arithmetic):
             room = self.slot(key, kind, varying)
             self.builder.store(ir.Constant(room.type.pointee, None), room)
         for k in range(known if isinstance(known, int) else 0):
-            self.clear((*key, k))
+            self.clear_slot((*key, k))
 
-    def kept(self, key: Any) -> Any:
+    def load_slot(self, key: Any) -> Any:
         """The number in a slot; None if nothing was ever stored there."""
         known = self.learned.slots.get(key)
         if known is None:
             return None
         if isinstance(known, int):
-            return Several(tuple(self.kept((*key, k)) for k in range(known)))
+            return Several(tuple(self.load_slot((*key, k)) for k in range(known)))
         kind, varying = known
         return Number(kind, varying, self.builder.load(self.slot(key, kind, varying)))
 

@@ -9,6 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from privbandits_cli.spmd.arithmetic import builder_of
 from privbandits_cli.spmd.interpreter import Interpreter
 from privbandits_cli.spmd.memory import Learned
 from privbandits_cli.spmd.source import Step, Unsupported
@@ -53,11 +54,7 @@ class Reading:
         function = ir.Function(
             ir.Module(), ir.FunctionType(ir.VoidType(), [*self.program.inputs, WHOLE, WHOLE, WHOLE]), "dry"
         )
-        builder = ir.IRBuilder(function.append_basic_block())
-        start = function.append_basic_block()
-        builder.branch(start)  # variables are made in the first block
-        builder.position_at_end(start)
-        emitter = self.emitter(None, builder, dry=True)
+        emitter = self.emitter(None, builder_of(function), dry=True)
         self.emit(emitter, function.args)
         return emitter.new
 

@@ -25,6 +25,7 @@ BOOL = {"bool": True}  # metadata of a NumPy type: words that hold True and Fals
 RESULT = " result"  # what a function returns
 GONE = " gone"  # it has returned
 Loop = ast.For | ast.While
+Way = ast.Return | ast.Break | ast.Continue  # out of a block
 
 
 class Unsupported(Exception):
@@ -66,7 +67,7 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
         raise Unsupported(f"{function.__name__} is no `def`")
     ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
     values = any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(tree))
-    vars(tree)["falls"] = values and not _ends(tree.body)
+    vars(tree)["falls"] = values and not _always(tree.body, ast.Return | ast.Raise)
     tree.body = [*_set({GONE: False}, tree), *_structured(tree.body, (), 0)]
     return tree
 
@@ -92,12 +93,11 @@ def _structured(statements: Sequence[ast.stmt], loops: tuple[int, ...], depth: i
             return [*done, *_set(flags, one)]
         if isinstance(one, ast.If) and may_leave(one):
             first, second, after = list(one.body), list(one.orelse), list(rest)
-            if _leaves(first):
+            if _always(first, Way):
                 second, after = [*second, *after], []
-            elif _leaves(second):
+            elif _always(second, Way):
                 first, after = [*first, *after], []
-            then = _structured(first, loops, depth)
-            made = ast.If(one.test, then or _nothing(one), _structured(second, loops, depth))
+            made = ast.If(one.test, _structured(first, loops, depth), _structured(second, loops, depth))
             return [*done, ast.copy_location(made, one), *_unless(after, one, loops, depth)]
         if isinstance(one, Loop):
             done += _loop(one, loops, depth)
@@ -157,13 +157,9 @@ def _negated(test: ast.expr) -> ast.expr:
     return ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
 
 
-def _nothing(near: ast.stmt) -> list[ast.stmt]:
-    return [ast.copy_location(ast.Pass(), near)]
-
-
 def _ways_out(node: ast.AST, inside: bool = False) -> Iterator[ast.AST]:
     """Each `return`, `break` and `continue` that leaves a statement, not those that only leave a loop in it."""
-    if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not inside):
+    if isinstance(node, ast.Return if inside else Way):
         yield node
     for child in ast.iter_child_nodes(node):
         yield from _ways_out(child, inside or isinstance(node, Loop))
@@ -175,11 +171,11 @@ def may_leave(node: ast.AST) -> bool:
     return any(True for _ in _ways_out(node))
 
 
-def _ends(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a function always returns, or raises, in these statements."""
+def _always(statements: Sequence[ast.stmt], ways: Any) -> bool:
+    """Whether statements always end in one of these ways, or never."""
     return any(
-        isinstance(one, ast.Return | ast.Raise)
-        or (isinstance(one, ast.If) and _ends(one.body) and _ends(one.orelse))
+        isinstance(one, ways)
+        or (isinstance(one, ast.If) and _always(one.body, ways) and _always(one.orelse, ways))
         or (isinstance(one, ast.While) and isinstance(one.test, ast.Constant) and one.test.value and not _broken(one))
         for one in statements
     )
@@ -196,15 +192,6 @@ def _returns(node: ast.AST) -> bool:
 def _breaks(loop: Loop) -> bool:
     """Whether turns of a loop may be left for good."""
     return any(not isinstance(part, ast.Continue) for child in loop.body for part in _ways_out(child))
-
-
-def _leaves(statements: Sequence[ast.stmt]) -> bool:
-    """Whether statements always leave their block."""
-    return any(
-        isinstance(one, ast.Return | ast.Break | ast.Continue)
-        or (isinstance(one, ast.If) and _leaves(one.body) and _leaves(one.orelse))
-        for one in statements
-    )
 
 
 # -------------------------------------------------------------------------------------------------- the names

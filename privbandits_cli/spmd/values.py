@@ -12,11 +12,7 @@ from privbandits_cli.spmd.source import unsupported
 ADDRESS = ir.PointerType()
 F64, I64, I32, I8, I1 = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.IntType(1)
 LLVM = {"f": F64, "i": I64, "u": I64, "b": I1}  # kinds: float, int, unsigned int, bool
-KINDS: Mapping[Any, str] = {
-    np.dtype(np.float64): "f",
-    np.dtype(np.int64): "i",
-    np.dtype(np.uint64): "u",
-}
+KINDS: Mapping[Any, str] = {np.dtype(np.float64): "f", np.dtype(np.int64): "i", np.dtype(np.uint64): "u"}
 LONGEST = 128  # entries of an array that an expression names as a whole; each has code of its own
 ORDER = "biuf"  # a variable that holds two kinds has the later one
 

@@ -78,7 +78,7 @@ BUGS = {
     ],
     "an index out of bounds is not noted": [Change(Memory, "within", "self.fault(beyond)", "pass")],
     "a negative index is out of bounds": [Change(Memory, "within", "self.binary(ast.Add, i, size)", "i")],
-    "kinds are not widened": [Change(Memory, "keep", "wider(known[0], value.kind)", "known[0]")],
+    "kinds are not widened": [Change(Memory, "store_slot", "wider(known[0], value.kind)", "known[0]")],
     "a field differs after a store of different numbers only": [
         Change(Memory, "store", "value.varying or varying or some", "value.varying or varying")
     ],
@@ -90,7 +90,7 @@ BUGS = {
 OF_GAMES = {  # in other games than bandits, which give no arrays
     "an index of what a game gives is not checked": [
         Change(Interpreter, "part", "array.checked or self.frame.step.checked", "array.checked")
-    ],
+    ]
 }
 
 
