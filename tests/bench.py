@@ -248,7 +248,10 @@ def contextual_candidates():
 def contexts(adversary, dimension=5, arms=25, rounds=2**14, trials=1):
     """The arms of these trials, or the log, without a learner."""
     setting = contextual.Setting(rounds, 5 if adversary.name == "basis_arms" else arms, contexts=Contexts(dimension))
-    ready, block = adversary.tuned(setting), max(1, contextual.BYTES // (8 * arms * (dimension + 1) * trials))
+    ready, block = (
+        adversary.tuned(setting),
+        max(1, contextual.BYTES[trials > 1] // (8 * arms * (dimension + 1) * trials)),
+    )
     known = ready.revealed(setting)
 
     def draw():

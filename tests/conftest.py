@@ -21,7 +21,7 @@ from privbandits_cli.actions import run
 from privbandits_cli.analysis import manifest
 from privbandits_cli.data.files import PlaysFile
 from privbandits_cli.engine.runner import cores
-from privbandits_cli.games import bandit
+from privbandits_cli.games import bandit, driver
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.match import Match
 from privbandits_cli.numerics.jit import uncompiled
@@ -79,6 +79,18 @@ def foe(name, **parameters):
 def fit(algorithm, adversary):
     """Whether the algorithm may meet the adversary."""
     return adversary.bounded or not algorithm.bounded
+
+
+def watch_states(patch, seen):
+    """Let `seen(states)` see an algorithm's states `[trials]` after each block."""
+    play = driver.Seat.play
+
+    def watched(seat, *block):
+        found = play(seat, *block)
+        seen(seat.states())
+        return found
+
+    patch.setattr(driver.Seat, "play", watched)
 
 
 def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):

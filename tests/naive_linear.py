@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from privbandits_cli.games.linear import Algorithm, Cube, Setting, Simplex, Sphere
-from privbandits_cli.games.linear_draws import Draws, fill_of
+from privbandits_cli.games.drawing import wide_fill_of
+from privbandits_cli.games.linear import Algorithm, Cube, Draws, Setting, Simplex, Sphere
 from privbandits_cli.games.match import Match
 from privbandits_cli.mechanisms.tree import height
 from privbandits_cli.numerics.streams import stream
@@ -288,7 +288,7 @@ def regrets(match: Match, trial: int) -> list[float]:
     rounds = range(1, int(match.checkpoints[-1]) + 1)
     (table,) = adversary.losses(setting, stream(match.seed, "gains", adversary.identity(), trial=trial), [rounds])
     names = algorithm.identity(), adversary.identity()
-    fills = {kind: fill_of(kind, stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
+    fills = {kind: wide_fill_of(kind, stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
     counts = {kind: many.tolist() for kind, many in algorithm.draws(setting, np.array(rounds)).items()}
     player, suffered, total, out = learner(algorithm, setting), 0.0, np.zeros(setting.n_arms), []
     for t, losses in enumerate(table.tolist(), start=1):

@@ -7,8 +7,8 @@ the coordinates z of a polytope.
 import numpy as np
 
 from privbandits_cli.convex.polytope import Polytope
+from privbandits_cli.games.drawing import wide_fill_of
 from privbandits_cli.games.linear import Cube, Sphere
-from privbandits_cli.games.linear_draws import fill_of
 from privbandits_cli.numerics.streams import stream
 
 
@@ -99,7 +99,7 @@ def regrets(game, trial=0):
     width = {"vector": n, "scalar": 1}[algorithm.noise] if private else 0
     uniform, noise = np.empty(horizon), np.empty(horizon * width)
     for kind, out in (("uniform", uniform), ("laplace", noise)):
-        fill_of(kind, stream(seed, kind, *names, trial=trial))(out)
+        wide_fill_of(kind, stream(seed, kind, *names, trial=trial))(out)
     eta = (algorithm.base if private else algorithm).eta
     gains = stream(seed, "gains", adversary.identity(), trial=trial)
     table = np.concatenate(list(adversary.losses(setting, gains, [range(1, horizon + 1)])))

@@ -145,7 +145,7 @@ def test_public_modules_and_functions_say_what_they_are():
     documented = [
         PACKAGE / f"{name}.py"
         for name in (
-            "games/players", "games/bandit", "games/rounds", "games/linear", "games/contextual", "games/heavy_tails",
+            "games/players", "games/bandit", "games/driver", "games/linear", "games/contextual", "games/heavy_tails",
             "games/parameters", "convex/losses", "convex/spaces", "data/files", "mechanisms/counter",
             "mechanisms/oracle",
         )

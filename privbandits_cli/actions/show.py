@@ -17,7 +17,7 @@ from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
-from privbandits_cli.games.steps import alone_because
+from privbandits_cli.plugins.loader import GAMES
 from privbandits_cli.plugins.registry import Kind, Registry
 
 # The adversaries for which regret bounds are shown: rounds of memory, and the name.
@@ -127,7 +127,9 @@ def facts(
         for memory, opponent in OPPONENTS[ready.game]:
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
-        out |= {"unbounded": ready.unbounded(setting)} | ({"alone": alone_because(ready, setting)} if fit else {})
+        out["unbounded"] = ready.unbounded(setting)
+        if fit:
+            out["alone"] = GAMES[ready.game].Games.form(ready, setting).reason
         out["largest regret"] = size.horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
     return out

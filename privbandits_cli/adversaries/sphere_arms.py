@@ -19,7 +19,6 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
-from privbandits_cli.games.dealt import apart
 from privbandits_cli.games.drawing import filled
 from privbandits_cli.games.on_demand import Crowd, direction
 from privbandits_cli.numerics.arrays import aligned
@@ -52,8 +51,7 @@ class Parameters(contextual.Adversary):
 
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
         for dealt in self.arms_together(setting, [rng], lambda: blocks):
-            arms, means = apart(dealt)
-            yield arms[0], means[0]
+            yield np.ascontiguousarray(dealt[:, :-1, :, 0]), np.ascontiguousarray(dealt[:, -1, :, 0])
 
     def arms_together(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]

@@ -23,8 +23,7 @@ from privbandits_cli.audit.linear_games import Refuted
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
-from privbandits_cli.games.bandit import Floats, Numbers
-from privbandits_cli.games.rounds import choose, update
+from privbandits_cli.games.bandit import Floats, Numbers, choose, update
 from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import Records, unbound
 

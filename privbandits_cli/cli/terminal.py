@@ -210,12 +210,15 @@ def remark_lines(plan: "Plan") -> Iterator[str]:
 
 def alone_lines(plan: "Plan") -> Iterator[str]:
     """The users' algorithms whose trials play one after the other, and why."""
-    from privbandits_cli.games.steps import alone_because
     from privbandits_cli.plugins import loader
 
     own = [curve for curve in plan.curves if loader.modules(curve.algorithm)]
-    found = {plan.legends[curve.key]: alone_because(curve.algorithm, curve.setting) for curve in own}
-    yield from (f"note: {legend}: its trials play {played(alone)}" for legend, alone in found.items() if alone)
+    forms = {
+        plan.legends[one.key]: loader.GAMES[one.algorithm.game].Games.form(one.algorithm, one.setting) for one in own
+    }
+    yield from (
+        f"note: {legend}: its trials play {played(form.reason)}" for legend, form in forms.items() if form.reason
+    )
 
 
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privbandits_cli.experiment.plan import Curve, Plan
+from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.games.guards import NotANumber
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition
@@ -21,7 +22,6 @@ from privbandits_cli.plugins import lint, loader, messages
 from privbandits_cli.plugins.loader import GAMES
 from privbandits_cli.plugins.source import Source
 
-REHEARSED = {"bandit": (8, 250), "linear": (2, 50), "contextual": (2, 50)}  # trials and rounds: some tenths of a second
 BLOCK = 7  # rounds in a block of a second rehearsal, which must give the same regrets
 REPLAYED = 2**18  # the most rounds of a failed trial that are replayed, which takes some seconds
 
@@ -60,7 +60,7 @@ def _failures(match: Match, compiled: bool) -> Iterator[str]:
     """The error of one pairing, if it fails, or if its numbers depend on how it is played."""
     from numba.core.errors import NumbaTypeSafetyWarning
 
-    trials, rounds = REHEARSED[match.game]
+    trials, rounds = CONTRACTS[match.game].rehearsed
     end = min(rounds, int(match.checkpoints[-1]))
     short = match._replace(checkpoints=np.array([end], np.int64))
     game = GAMES[match.game]
@@ -103,7 +103,7 @@ def _check_blocks(regrets: Floats, others: Floats, match: Match) -> None:
 
 def _table_of(adversary: Any) -> Any:
     """The method of an adversary that yields its rounds."""
-    return getattr(type(adversary), loader.TABLE[adversary.game])
+    return getattr(type(adversary), CONTRACTS[adversary.game].rounds)
 
 
 def message(error: BaseException, match: Match, key: str, trial: int) -> str:

@@ -201,7 +201,7 @@ class Plan:
     def _chunk_size(self, rivals: Sequence[Curve], games: int, jobs: int) -> int:
         """The trials in a chunk: enough to outweigh its start, few enough to keep every job busy to the end."""
         matches, horizon, enough = len(self.span) * games, rivals[0].horizon, ROUNDS_PER_CHUNK[rivals[0].algorithm.game]
-        together: int = loader.GAMES[rivals[0].algorithm.game].together(self.match(rivals))
+        together: int = loader.GAMES[rivals[0].algorithm.game].Games.together(self.match(rivals))
         worthwhile = max(enough // horizon, matches // CHUNKS, together)
         share = matches // (4 * jobs)
         if horizon * together >= enough:  # in a long game it counts that a few trials take as long as `together`

@@ -4,37 +4,52 @@ Regret at round t is the gain of the best fixed arm up to t, minus the learner's
 section 2.1). Against an adversary with known means it is the pseudo-regret: the sum over rounds of the largest mean
 minus the mean of the arm played (Bubeck & Cesa-Bianchi 2012, section 1). The game counts regret itself, from the gains
 and the arms.
-
-A game is streamed in blocks of rounds, so that memory does not grow with the horizon, and every algorithm plays a block
-while it is in cache. The trials of an algorithm play in lockstep (`games.lockstep`) or one after the other
-(`games.rounds`). A lane is the column of a trial in tables of gains and random numbers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.games import guards, lockstep, players
+from privbandits_cli.games import driver, guards, lockstep, players
 from privbandits_cli.games.drawing import draw, fill_of, side_by_side
-from privbandits_cli.games.lockstep import LANES, MANY, WIDTH
+from privbandits_cli.games.driver import column
+from privbandits_cli.games.guards import WrongArm
+from privbandits_cli.games.lockstep import LANES, WIDTH, Loop
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
-from privbandits_cli.games.rounds import SOME, Draws, Numbers, loop, oracle
-from privbandits_cli.games.steps import blocks, composition
+from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import Records, record
-from privbandits_cli.numerics.sfc64 import Fill
-from privbandits_cli.numerics.streams import stream
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.jit import Record, Records, borrow, compiled, kept, record, unbound
+from privbandits_cli.numerics.types import Floats, Ints
 
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds; fewer where there are many arms
 BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
+MANY = 4096  # arms: with more, the states of some trials may take a gigabyte
+
+
+class Draws(NamedTuple):
+    """The random numbers of one round, each from its own stream."""
+
+    uniform: float  # on [0, 1)
+    laplace: float  # standard Laplace
+
+
+class Numbers(NamedTuple):
+    """The random numbers of one round for an algorithm that asks for other kinds than `Draws` has, or for several.
+
+    One number of a kind in `drawn`, an array of a kind in `draws`, NaN of all others.
+    """
+
+    uniform: Any  # on [0, 1)
+    laplace: Any  # standard Laplace
+    normal: Any  # standard normal
+    bits: Any  # 64 random bits, an unsigned integer, of which `numerics.bits` makes other random numbers
 
 
 class Adversary(players.Adversary):
@@ -64,22 +79,13 @@ class Adversary(players.Adversary):
 
         A lane has the gains of `gains`, to the bit. An array may be overwritten by the next block.
         """
-        room: NDArray[Any] | None = None
-        for gains in self.gains_by_lane(setting, rngs, rounds):
-            lanes, n, n_arms = gains.shape
-            room = aligned((n, n_arms, lanes), gains.dtype) if room is None or len(room) < n else room
-            side_by_side(gains.reshape(lanes, -1), room[:n].reshape(-1, lanes))
-            yield room[:n]
-
-    def gains_by_lane(
-        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
-        """The same `[lanes, rounds, arms]`: the gains of each trial in a row."""
         tables = [self.gains(setting, rng, rounds()) for rng in rngs]
         for block in rounds():
-            out = np.empty((len(rngs), len(block), setting.n_arms))
-            for own, table in zip(out, tables, strict=True):
+            shape = len(block), setting.n_arms, len(rngs)
+            rows, out = np.empty((len(rngs), len(block), setting.n_arms)), aligned(shape, np.float64)
+            for own, table in zip(rows, tables, strict=True):
                 np.copyto(own, guards.next_gains(table, self, block, setting.n_arms), casting="safe")
+            side_by_side(rows.reshape(len(rngs), -1), out.reshape(-1, len(rngs)))
             yield out
 
     def mean_gains(self, setting: Setting) -> Floats | None:
@@ -157,131 +163,169 @@ def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
     return Asked({kind: n for kind, n in periods.items() if kind not in counts}, counts)
 
 
-class Seat(NamedTuple):
-    """One algorithm before its game: its loop, first record, names of streams, numbers and files."""
+class Table(NamedTuple):
+    """What a block is played with, in one trial; in a group of trials each array has one more axis, of the trials."""
 
-    play_block: Callable[..., None]
-    first: Records
-    names: tuple[str, str]
-    asked: Asked
-    modules: tuple[str, ...]  # the files of its steps
-    together: bool  # its trials play in lockstep
+    gains: Any  # [round, arm]
+    uniform: Any  # random numbers, [round] or [round, number]
+    laplace: Any
+    normal: Any
+    bits: Any
+    worth: Any  # what one play of an arm counts for the regret, [arm]; empty if its gain counts
+    memory: int  # see `Adversary.reaction`
+    observed: bool
 
 
-def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; block and lanes (up to LANES) change only the speed.
+choose: Any = unbound
+update: Any = unbound
+KNOWN = False  # bound to True if `worth` counts
+GUARDED = False  # bound to True for a user's file, whose arms are checked
 
-    With lanes = 1 each trial is played alone, by the loop for one trial.
+
+def play_round(
+    state: Record, player: Record, rng: Any, gains: Floats, worth: Floats, memory: int, observed: bool, t: int
+) -> None:
+    """Round t of a block, in one trial; gains: of each arm. Other arguments: see `Table`."""
+    arm = choose(state, rng)
+    if GUARDED and (arm < 0 or arm >= len(gains)):
+        raise WrongArm(arm, len(gains), t)
+    paid = seen = gains[arm]
+    if memory > 0:  # the adversary reacts to switches; the first round has none
+        switched = (player.last >= 0) & (player.last != arm)
+        held = 0 if switched else player.held + 1
+        paid = 0.0 if held < memory else paid
+        player.held, player.last = held, arm
+        seen = paid if observed else seen
+    player.total += worth[arm] if KNOWN else paid
+    update(state, arm, seen, rng)
+
+
+def deal(table: Table, t: int) -> tuple[Any, ...]:
+    """What round t is played with, if trials are played one after the other."""
+    uniform, laplace, normal, bits = table.uniform, table.laplace, table.normal, table.bits
+    rng = Numbers(borrow(uniform)[t], borrow(laplace)[t], borrow(normal)[t], borrow(bits)[t])
+    return rng, borrow(table.gains)[t], borrow(table.worth), table.memory, table.observed, t
+
+
+@kept
+def loop(modules: tuple[str, ...], layout: Any, known: bool) -> Callable[..., None]:
+    """The loop of a composition for one trial; layout: of its record; known: whether `worth` counts."""
+    return driver.loop(play_round, deal, in_loop(modules) | {"KNOWN": known})
+
+
+def best_arms(gains: Floats, marks: Ints, totals: Floats, best: Floats) -> None:
+    """Add a block to the arms' `totals[arm, lane]`; `best[lane, i]` is the largest after `marks[i]` rounds.
+
+    The sum runs round by round, so that it does not depend on where blocks end.
     """
-    seats = [_sit_down(match, algorithm, lanes > 1) for algorithm in match.algorithms]
-    lanes = min(lanes, together(match))
-    groups = [trials[first : first + lanes] for first in range(0, len(trials), lanes)]
-    return np.concatenate([_play_lanes(match, seats, group, block) for group in groups], axis=1)
+    t, (_, n_arms, n) = 0, gains.shape
+    for i in range(len(marks)):
+        while t < marks[i]:
+            for arm in range(n_arms):
+                for lane in range(n):
+                    totals[arm, lane] += gains[t, arm, lane]
+            t += 1
+        for lane in range(n):
+            best[lane, i] = totals[0, lane]
+            for arm in range(1, n_arms):
+                best[lane, i] = max(best[lane, i], totals[arm, lane])
 
 
-def together(match: Match) -> int:
-    """The number of trials that play at once."""
-    return LANES if match.setting.n_arms <= MANY else SOME
+class Seat(driver.Seat):
+    """An algorithm in the games of some trials, with a source for each kind of its random numbers."""
+
+    def __init__(self, games: "Games", algorithm: players.Algorithm, loop: Loop, trials: Sequence[int]) -> None:
+        setting, self.asked = games.match.setting, asked(algorithm, games.match.setting)
+        memory, observed = games.adversary.reaction()
+        super().__init__(algorithm, loop, _first_record(algorithm, setting, memory), trials)
+        names = algorithm.identity(), games.adversary.identity()
+        kinds = self.asked.periods | self.asked.counts
+        self.sources = {kind: fill_of(kind, *games.streams(kind, *names)) for kind in kinds}
+        rooms = {kind: games.room(kind) for kind in self.asked.periods}
+        rooms |= {kind: games.room(kind, count) for kind, count in self.asked.counts.items()}
+        self.rooms = Numbers(*(rooms.get(kind, games.nothing) for kind in Numbers._fields))
+        self.others, self.known = (games.worth, memory, observed), games.means is not None
+
+    def given(self, table: Floats, rounds: range) -> tuple[Any, ...]:
+        for kind, fill in self.sources.items():
+            draw(rounds, self.asked.periods.get(kind, 1), fill, getattr(self.rooms, kind))
+        return table, *self.rooms, *self.others
+
+    def play_alone(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> None:
+        kernel, (*tables, memory, observed) = loop(self.modules, self.records.dtype, self.known), given
+        for i in range(len(self.records)):
+            own = Table._make((*(column(table, i) for table in tables), memory, observed))
+            kernel(self.records[i : i + 1], marks, found[i], own)
 
 
-def _sit_down(match: Match, algorithm: players.Algorithm, several: bool) -> Seat:
-    assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
-    foe = match.adversary
-    first = _first_record(algorithm, match.setting, foe.reaction()[0])
-    modules, numbers = composition(algorithm), asked(algorithm, match.setting)
-    alone = partial(loop, modules, str(first.dtype["state"].descr), numbers.more)
-    known = foe.mean_gains(match.setting) is not None
-    found = (
-        lockstep.NONE
-        if not several
-        else lockstep.loop(modules, first.dtype, match.setting.n_arms, known, numbers.axes())
-    )
-    names = algorithm.identity(), foe.identity()
-    play_block = alone() if found.play is None else lockstep.Together(found, alone, guards.guarded(modules))
-    return Seat(play_block, first, names, numbers, modules, found.play is not None)
+class Games(driver.Games):
+    """The games of a group of trials."""
+
+    width, seat = WIDTH, Seat
+
+    def __init__(self, match: Match, trials: Sequence[int], wanted: int, block: int) -> None:
+        super().__init__(match, trials, wanted, block)
+        adversary, shape = match.adversary, (self.size, len(trials))
+        assert isinstance(adversary, Adversary)
+        self.adversary, self.means = adversary, adversary.mean_gains(match.setting)
+        self.totals = aligned((match.setting.n_arms, LANES), np.float64)
+        self.totals[:] = 0
+        below = np.empty(0) if self.means is None else self.means - self.means.max()
+        self.worth = np.repeat(below[:, None], len(trials), axis=1)
+        nothing = np.full(shape, np.nan)
+
+        @cache
+        def room(kind: str, *count: int) -> NDArray[Any]:
+            """Memory for the numbers of a kind, the same for all algorithms with as many in a round."""
+            return aligned((self.size, *count, len(trials)), np.uint64 if kind == "bits" else np.float64)
+
+        self.room, self.nothing = room, nothing
+
+    @classmethod
+    def loop(cls, match: Match, algorithm: players.Algorithm) -> Loop:
+        assert isinstance(match.adversary, Adversary)
+        return cls.form(algorithm, match.setting, known=match.adversary.mean_gains(match.setting) is not None)
+
+    @staticmethod
+    def form(algorithm: players.Algorithm, setting: Setting, known: bool = False) -> Loop:
+        """The loop of a tuned algorithm in lockstep, or why it has none."""
+        if setting.n_arms > MANY:
+            return Loop(None, f"there are more than {MANY:,} arms")
+        layout, axes = _first_record(algorithm, setting).dtype, asked(algorithm, setting).axes()
+        shape, modules = (setting.n_arms, axes), composition(algorithm)
+        return lockstep.loop(play_round, "bandit", modules, layout, WIDTH, *shape, KNOWN=known)
+
+    @classmethod
+    def together(cls, match: Match) -> int:
+        return LANES if match.setting.n_arms <= MANY else 1
+
+    def most_rounds(self) -> int:
+        setting = self.match.setting
+        counts = (asked(algorithm, setting).counts for algorithm in self.match.algorithms)
+        most = max([setting.n_arms, *(n for own in counts for n in own.values())])
+        return BYTES // (8 * len(self.trials) * most)
+
+    def tables(self) -> Iterator[Floats]:
+        rngs = self.streams("gains", self.adversary.identity())
+        for gains in self.adversary.gains_in_lanes(self.match.setting, rngs, self.blocks):
+            yield np.ascontiguousarray(gains, np.float64)
+
+    def best(self, table: Floats, marks: Ints) -> Floats:
+        best = np.zeros((len(self.trials), len(marks)))
+        if self.means is None:
+            compiled(best_arms)(table, marks, self.totals, best)
+        return best
+
+    def regret(self, total: Floats, best: Floats) -> Floats:
+        return best[: len(total)] - total
+
+
+def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = LANES) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]`; block and width (up to LANES) change only the speed."""
+    return driver.play(Games, match, trials, block, width)
 
 
 def _first_record(algorithm: players.Algorithm, setting: Setting, memory: int = 0) -> Records:
     """A trial before its first round: the player and the learner's state."""
-    player = record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0)
+    player = record(last=-1, held=memory, total=0.0)
     return record(player=player, state=guards.first_state(algorithm, setting))
-
-
-def alone_because(algorithm: players.Algorithm, setting: Setting) -> str:
-    """Why the trials of a tuned algorithm play one after the other, and the line; empty if they play in lockstep."""
-    layout, axes = _first_record(algorithm, setting).dtype, asked(algorithm, setting).axes()
-    return lockstep.loop(composition(algorithm), layout, setting.n_arms, False, axes).reason
-
-
-def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, Fill]:
-    """For each kind of random number that an algorithm uses, a source that serves all trials."""
-    made = {}
-    for kind in (*seat.asked.periods, *seat.asked.counts):
-        rngs = [stream(seed, kind, *seat.names, trial=trial) for trial in trials]
-        made[kind] = fill_of(kind, *rngs)
-    return made
-
-
-def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
-    """For each algorithm, tables for the numbers of a block; those of the same kind and count share their memory."""
-    none = np.full((rounds, lanes), np.nan)  # for a kind that an algorithm does not draw
-
-    @cache
-    def table(kind: str, *count: int) -> NDArray[Any]:
-        return aligned((rounds, *count, lanes), np.uint64 if kind == "bits" else np.float64)
-
-    def tables(asked: Asked) -> Numbers:
-        made = {kind: table(kind) for kind in asked.periods}
-        made |= {kind: table(kind, count) for kind, count in asked.counts.items()}
-        return Numbers(*(made.get(kind, none) for kind in Numbers._fields))
-
-    return [tables(seat.asked) for seat in seats]
-
-
-def _filled(seats: Sequence[Seat], trials: Sequence[int]) -> Sequence[int]:
-    """These trials, and copies of the last one that complete a vector, if any algorithm plays vectors."""
-    spare = -len(trials) % WIDTH if any(seat.together for seat in seats) else 0
-    return [*trials, *[trials[-1]] * spare]
-
-
-def _play_lanes(match: Match, seats: Sequence[Seat], wanted: Sequence[int], block: int) -> Floats:
-    adversary, _, setting, checkpoints, seed = match
-    assert isinstance(adversary, Adversary)
-    trials = _filled(seats, wanted)
-    n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
-    most = max([1, *(count for seat in seats for count in seat.asked.counts.values())])
-    wide = n_lanes * 8 * max(setting.n_arms, most)
-    block = min(block, max(1, BYTES // wide), horizon)
-    rngs = [stream(seed, "gains", foe, trial=t) for t in trials]
-    made = (
-        adversary.gains_in_lanes
-        if adversary.in_lanes() or any(seat.together for seat in seats)
-        else adversary.gains_by_lane
-    )
-    by_lane = made == adversary.gains_by_lane
-    table = made(setting, rngs, lambda: blocks(horizon, block))
-    sources = [_sources(seat, seed, trials) for seat in seats]
-    places = [np.repeat(seat.first, n_lanes if seat.together else len(wanted)) for seat in seats]
-    states = [place["state"][: len(wanted)].view((np.record, place.dtype["state"])) for place in places]
-    numbers = _tables(seats, n_lanes, block)
-    totals = aligned((n_lanes if by_lane else 1, setting.n_arms, LANES), np.float64)
-    totals[:] = 0
-    regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
-    means = adversary.mean_gains(setting)
-    worth = np.empty((0, n_lanes)) if means is None else np.repeat((means - means.max())[:, None], n_lanes, axis=1)
-    for rounds in blocks(horizon, block):
-        gains = np.ascontiguousarray(next(table), np.float64)
-        inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
-        marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
-        best, earned = np.zeros((2, n_lanes, len(marks)))
-        if means is None:
-            parts = [own[:, :, None] for own in gains] if by_lane else [gains]
-            for part, sums, most in zip(parts, totals, best if by_lane else [best], strict=True):
-                oracle()(part, marks, sums, most.reshape(-1, len(marks)))
-        for k, seat in enumerate(seats):
-            for kind, fill in sources[k].items():
-                draw(rounds, seat.asked.periods.get(kind, 1), fill, getattr(numbers[k], kind))
-            given = gains, by_lane, marks, earned, places[k], *numbers[k], worth, *adversary.reaction()
-            guards.play_block(seat.play_block, given, seat.modules, rounds, states[k])
-            regrets[k, :, inside] = (best - earned)[:, :-1]
-    return regrets[:, : len(wanted)]

@@ -7,6 +7,7 @@ NaN is left, that nothing is written into an array that other algorithms see). O
 import functools
 import reprlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -16,24 +17,14 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.convex.losses import SLACK, LossSet
 from privbandits_cli.convex.spaces import Space
+from privbandits_cli.games.contract import CONTRACTS, Contract
 from privbandits_cli.games.players import Contexts, Setting, papers_delta
 from privbandits_cli.numerics.jit import PluginError, Records, is_users, plain
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 
 OUTSIDE = 1e-6  # how far outside its set a point may be, as a fraction of the set's radius
-MOST = 2**16  # random numbers of a kind in a round of a bandit
-KINDS = {"bandit": ("uniform", "laplace", "normal", "bits"), "linear": ("uniform", "laplace", "normal")}
 MAKERS = "privbandits_cli.numerics.bits"
-UNASKED = {
-    "bandit": "name the kind in the class, `drawn = (..., {kind!r})`, or return its count in a method `draws`",
-    "linear": "ask for them in the method `draws`",
-}
-ASKED: tuple[tuple[Callable[[Any], Any], str], ...] = (  # by the number of arguments
-    (lambda n: n == 1, "1: one number in a round; the method `draws` asks for several"),
-    (lambda n: (n >= 1) & (n <= MOST), f"an int, 1 to {MOST:,}: how many numbers in a round"),
-    (lambda n: n >= 0, "an int >= 0 for each of `rounds`, [rounds]"),
-)
 
 
 class NotANumber(PluginError):
@@ -92,7 +83,7 @@ def asked(algorithm: Any, method: str, *words: Any) -> dict[str, Any]:
     found: dict[str, Any] = getattr(algorithm, method)(*words)
     if not is_users(function.__module__):
         return found
-    kinds, (allowed, wanted) = KINDS[algorithm.game], ASKED[len(words)]
+    kinds, (allowed, wanted) = CONTRACTS[algorithm.game].kinds, CONTRACTS[algorithm.game].asking[method]
     shape = words[1].shape if len(words) > 1 else ()
 
     def fits(value: Any) -> bool:
@@ -123,19 +114,15 @@ def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
     return view
 
 
-def play_block(
-    kernel: Callable[..., None], table: tuple[Any, ...], modules: tuple[str, ...], rounds: range, states: Records
-) -> None:
-    """Play a block; with a user's file, PluginError for an arm that does not exist or a NaN in the state."""
-    if not guarded(modules):
-        return kernel(*table)
+@contextmanager
+def arms_named(modules: tuple[str, ...], rounds: range) -> Iterator[None]:
+    """Context in which a user's file plays a block: PluginError for an arm that does not exist."""
     try:
-        kernel(*table)
+        yield
     except WrongArm as error:
         arm, n_arms, t = error.args
         message = f"choose returned arm {arm} in round {rounds[t]}; the arms are 0 to {n_arms - 1}"
         raise PluginError(message, _own(modules).choose) from None
-    check_numbers(states, modules, rounds)
 
 
 def check_numbers(states: Records, modules: tuple[str, ...], rounds: range) -> None:
@@ -175,19 +162,19 @@ def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str
 class _Declared:
     """The random numbers of a round in plain Python; PluginError for a kind that the algorithm does not ask for."""
 
-    def __init__(self, numbers: Any, game: str) -> None:
-        self.numbers, self.game = numbers, game
+    def __init__(self, numbers: Any, contract: Contract) -> None:
+        self.numbers, self.contract = numbers, contract
 
     def __getattr__(self, kind: str) -> Any:
         if kind.startswith("__"):  # NumPy asks whether this is an array
             raise AttributeError(kind)
-        found = getattr(self.numbers, kind, np.nan if kind in KINDS[self.game] else None)
+        found = getattr(self.numbers, kind, np.nan if kind in self.contract.kinds else None)
         if found is None:
-            kinds = ", ".join(f"rng.{known}" for known in KINDS[self.game])
-            others = f", of which {MAKERS} makes others" if self.game == "bandit" else ""
+            kinds = ", ".join(f"rng.{known}" for known in self.contract.kinds)
+            others = f", of which {MAKERS} makes others" if "bits" in self.contract.kinds else ""
             raise PluginError(f"there is no rng.{kind}; the random numbers of a round are {kinds}{others}")
         if np.isnan(found).any():
-            raise PluginError(f"rng.{kind} holds no random numbers: {UNASKED[self.game].format(kind=kind)}")
+            raise PluginError(f"rng.{kind} holds no random numbers: {self.contract.numbers.format(kind=kind)}")
         return found
 
 
@@ -195,14 +182,14 @@ def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -
     """A user's plain step with a check of what it did; a compiled step is returned as it is."""
     if not plain() or not is_users(original.__module__) or name not in ("choose", "update"):
         return step
-    game = import_module(original.__module__).Parameters.game
-    check = _check_update if name == "update" else _CHOICES[game]
+    contract = CONTRACTS[import_module(original.__module__).Parameters.game]
+    check = _check_update if name == "update" else _check_arm if contract.returns_arm else _check_point
 
     @functools.wraps(step)
     def watching(state: Any, *seen: Any) -> Any:
         *shown, rng = seen
         with np.errstate(over="ignore"):  # random bits wrap around by design, as all integers do once compiled
-            found = step(state, *shown, _Declared(rng, game) if isinstance(rng, tuple) and game in KINDS else rng)
+            found = step(state, *shown, _Declared(rng, contract) if isinstance(rng, tuple) else rng)
         check(original, state, seen, found)
         return found
 
@@ -219,9 +206,6 @@ def _check_point(choose: Callable[..., Any], _: Any, seen: Any, found: Any) -> N
         raise PluginError(f"choose returned {_short(found)}: fill x in place, `x[:] = ...`, and return nothing", choose)
     if np.isnan(seen[0]).any():
         raise NotANumber("choose left NaN in x", choose)
-
-
-_CHOICES = {"bandit": _check_arm, "linear": _check_point, "contextual": _check_arm}
 
 
 def _check_update(update: Callable[..., Any], state: Any, seen: Any, _: Any) -> None:

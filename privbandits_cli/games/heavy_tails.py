@@ -17,7 +17,7 @@ from privbandits_cli.games.bandit import Adversary, Algorithm, Floats, Setting
 from privbandits_cli.games.drawing import side_by_side
 from privbandits_cli.games.parameters import Or, Size, left_out
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import bind, kept
+from privbandits_cli.numerics.jit import compiled
 from privbandits_cli.numerics.text import exact
 
 Moment = Annotated[float, Field(ge=0.1, le=1)]  # v; below 0.1 no game is long enough to learn anything
@@ -117,7 +117,7 @@ class HeavyTailed(Stationary):
             z = np.empty((len(block), len(rngs)))
             side_by_side(np.array([draw(len(block)) for draw in draws]), z)
             gains = aligned((len(block), len(location), len(rngs)), np.float64)
-            stretcher()(z, location, scale, gains)
+            compiled(stretch)(z, location, scale, gains)
             yield gains
 
     def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
@@ -129,17 +129,14 @@ class HeavyTailed(Stationary):
 
 
 def stretch(z: Floats, location: Floats, scale: Floats, gains: Floats) -> None:
-    """Fill `gains[round, arm, lane]` with location + scale z, z `[round, lane]`, location and scale `[arm]`."""
+    """Fill `gains[round, arm, lane]` with location + scale z, z `[round, lane]`, location and scale `[arm]`.
+
+    NumPy takes twice as long for its two passes.
+    """
     for t in range(len(z)):
         for a in range(len(scale)):
             for lane in range(z.shape[1]):
                 gains[t, a, lane] = scale[a] * z[t, lane] + location[a]
-
-
-@kept
-def stretcher() -> Callable[..., None]:
-    """The compiled `stretch`; NumPy takes twice as long for its two passes."""
-    return bind(stretch)
 
 
 class Robust(Algorithm):

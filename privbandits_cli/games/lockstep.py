@@ -1,7 +1,7 @@
-"""The loop of the game `bandit` for many trials in lockstep: they play each round together (`privbandits_cli.spmd`).
+"""The trials of a game in lockstep: they play each round together (`privbandits_cli.spmd`).
 
-A round is written for one trial (`play_round`). Where it would raise an error in any trial, nothing of the block
-counts: the loop for one trial plays the block again (`games.rounds`), and raises it.
+A round is written for one trial (`play_round` of each game). Where it would raise an error in any trial, nothing of the
+block counts: the loop for one trial plays the block again (`games.driver`), and raises it.
 """
 
 from collections.abc import Callable
@@ -11,40 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.games.guards import WrongArm, guarded
-from privbandits_cli.games.steps import MECHANISM, MECHANISMS
+from privbandits_cli.games.guards import guarded
+from privbandits_cli.games.steps import filled_in
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import Records, bind, interpreted, is_kept, kept, unbound
+from privbandits_cli.numerics.jit import Quick, Records, bind, interpreted, is_kept, kept, unbound
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import BOOL, Step, Unsupported, digest_of
 from privbandits_cli.version import numba_was_tried
 
-LANES = 32  # trials that play a block of rounds one group after the other, with the same gains in cache
+LANES = 32  # trials of `bandit` that play a block of rounds one vector after the other, with the same gains in cache
 WIDTH = 16  # trials of a vector
-MANY = 4096  # arms: with more, the states of some trials may take a gigabyte
+TOTAL = ("player", "total")  # the number of a record that is noted at marks
 Words = NDArray[np.uint64]
 
-choose: Any = unbound
-update: Any = unbound
 play_rounds: Any = unbound
-KNOWN = GUARDED = False
-ARMS = 0
-
-
-def play_round(state: Any, player: Any, rng: Any, gains: Any, worth: Any, memory: int, observed: bool) -> None:
-    """A round of one trial. Other arguments: see `games.rounds.Table`."""
-    arm = choose(state, rng)
-    if GUARDED and (arm < 0 or arm >= ARMS):
-        raise WrongArm(arm)
-    paid = seen = gains[arm]
-    if memory > 0:  # the adversary reacts to switches; the first round has none
-        switched = (player.last >= 0) & (player.last != arm)
-        held = 0 if switched else player.held + 1
-        paid = 0.0 if held < memory else paid
-        player.held, player.last = held, arm
-        seen = paid if observed else seen
-    player.gain += worth[arm] if KNOWN else paid
-    update(state, arm, seen, rng)
 
 
 def play_block(words: Words, marks: NDArray[np.int64], found: Floats, inputs: tuple[Any, ...]) -> bool:
@@ -97,56 +77,17 @@ def _copy(source: Records, out: Records, layout: Any) -> None:
 
 def steps(modules: tuple[str, ...]) -> dict[str, Step]:
     """The plain steps of a composition, outermost file first; those of a wrapper know those of its base."""
-    module, rest = import_module(modules[0]), modules[1:]
-    names: dict[str, Step] = {}
-    if rest and rest[0].startswith(MECHANISMS):
-        found = vars(import_module(rest[0]))
-        for kind, own in MECHANISM.items():
-            names |= {f"{kind}_{name}": Step(found[name]) for name in own if found.keys() >= {*own}}
-        rest = rest[1:]
-    if rest:
-        names |= {f"base_{name}": step for name, step in steps(rest).items()}
+    module, names = import_module(modules[0]), filled_in(modules, Step, steps)
     return {name: Step(getattr(module, name), names) for name in ("choose", "update")}
 
 
-class Together:
-    """Plays the blocks of a game as `games.rounds.play_block` does: in lockstep, or, if a trial has an error, alone.
-
-    The records stay words from block to block. shown: they are written into `seats` after each.
-    """
-
-    def __init__(self, loop: "Loop", alone: Callable[[], Callable[..., None]], shown: bool) -> None:
-        self.loop, self.alone, self.shown = loop, alone, shown
-        self.seats: Records | None = None
-        self.words: Words | None = None
-
-    def __call__(
-        self,
-        gains: Floats,
-        by_lane: bool,
-        marks: NDArray[np.int64],
-        earned: Floats,
-        seats: Records,
-        *others: Any,
-    ) -> None:
-        assert self.loop.play is not None
-        if self.words is None or self.seats is not seats:
-            self.words, self.seats = spread(seats, self.loop.layout, WIDTH), seats
-        before = self.words.copy()
-        if not self.loop.play(self.words, marks, earned, (gains, *others)):
-            collect(before, seats, self.loop.layout)
-            self.words = None
-            self.alone()(gains, by_lane, marks, earned, seats, *others)
-        elif self.shown:
-            collect(self.words, seats, self.loop.layout)
-
-
 class Loop(NamedTuple):
-    """The compiled `play_block` of a composition, or the reason why it has none; layout: of its records in words."""
+    """The compiled `play_block` of a composition, or the reason why it has none."""
 
     play: Callable[..., bool] | None
     reason: str = ""
-    layout: Any = None
+    layout: Any = None  # of the records, in words
+    width: int = 0  # trials of a vector
 
 
 NONE = Loop(None)
@@ -154,15 +95,24 @@ NONE = Loop(None)
 
 @kept
 def loop(
-    modules: tuple[str, ...], layout: Any, n_arms: int, known: bool, axes: tuple[tuple[int, ...], ...] = ((),) * 4
+    play_round: Callable[..., None],
+    game: str,
+    modules: tuple[str, ...],
+    layout: Any,
+    width: int,
+    *shape: Any,
+    quick: bool = False,
+    **names: Any,
 ) -> Loop:
-    """The loop of a composition with records of this layout; axes: of the numbers of a round, by kind."""
-    if n_arms > MANY:
-        return Loop(None, f"there are more than {MANY:,} arms")
-    step = Step(play_round, {**steps(modules), "KNOWN": known, "GUARDED": guarded(modules), "ARMS": n_arms})
-    words = in_words(layout)
-    program = lambda code: code.bandit(step, WIDTH, words, n_arms, axes)  # noqa: E731
-    return bound(step, words, program, place(words, "player", "gain"), axes)
+    """The loop of a composition with records of this layout.
+
+    game: the function of `games.round_code` that makes the arguments of `play_round`; shape: what it needs beside.
+    quick: compiled at LLVM's first level. names: what fills in `play_round` beside the steps.
+    """
+    step, words = Step(play_round, {**steps(modules), "GUARDED": guarded(modules), **names}), in_words(layout)
+    program = lambda code: getattr(code, game)(step, width, words, *shape)  # noqa: E731
+    found = bound(step, words, width, program, place(words, *TOTAL), shape)
+    return found._replace(play=Quick(found.play)) if found.play and quick else found
 
 
 def place(layout: Any, *names: str) -> int:
@@ -174,8 +124,8 @@ def place(layout: Any, *names: str) -> int:
     return at // 8
 
 
-def bound(step: Step, layout: Any, program: Callable[[Any], Any], found: int, *about: Any) -> Loop:
-    """The compiled `play_block` of a step; layout: of the records, in words; found: the word that it records.
+def bound(step: Step, layout: Any, width: int, program: Callable[[Any], Any], found: int, *about: Any) -> Loop:
+    """The compiled `play_block` of a step; layout: of the records, in words; found: the word that it notes at marks.
 
     program: makes the step's `Program` by `games.round_code`; about: on what else it depends.
     """
@@ -187,11 +137,11 @@ def bound(step: Step, layout: Any, program: Callable[[Any], Any], found: int, *a
     from privbandits_cli.spmd.program import Reading, rounds_of
 
     try:
-        digest = digest_of(step, round_code.__name__, str(layout), found, *about)
+        digest = digest_of(step, round_code.__name__, str(layout), width, found, *about)
     except Unsupported as reason:
         return Loop(None, str(reason))
     reading = Reading(program(round_code))
     made = bind(play_block, play_rounds=rounds_of(reading, digest, found))
     if not is_kept(made) and reading.reason is not None:
         return Loop(None, str(reading.reason))
-    return Loop(made, "", layout)
+    return Loop(made, "", layout, width)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.games import guards
-from privbandits_cli.numerics.jit import Record, Records, compile_step, kept, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, compile_step, record, unbound
 from privbandits_cli.numerics.types import Floats, Ints
 
 choose: Any = unbound
@@ -53,7 +53,12 @@ def new_place() -> Records:
 
 
 def deal(events: Events, t: int) -> Events:
-    """What `ask` gets; the next event is shown there."""
+    """The next round; its events are shown by `ask`."""
+    return events
+
+
+def shown(events: Events) -> Events:
+    """What `ask` gets."""
     return events
 
 
@@ -75,14 +80,14 @@ def ask(state: Record, events: Events, rng: Generator) -> int:
     raise Exhausted
 
 
-def take(events: Events, t: int, arm: int, x: Floats) -> tuple[float, float]:
+def take(events: Events, arm: int, x: Floats) -> tuple[float, float]:
     """Copy an arm to x; returns the logged reward and the value of the best single action."""
     for i in range(len(x)):
         x[i] = events.arms[i, arm]
     return events.rewards[events.order[events.places[0].seen - 1]], events.best
 
 
-@kept
-def steps(modules: tuple[str, ...], choose: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """What fills in the game's loop, for a learner of these modules with this compiled `choose`."""
-    return {"choose": compile_step(ask, choose=choose), "deal": compile_step(deal), "take": compile_step(take)}
+def steps(choose: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """What fills in the game's loop, for a learner with this compiled `choose`."""
+    own = {"deal_round": compile_step(deal), "shown": compile_step(shown), "take": compile_step(take)}
+    return own | {"choose": compile_step(ask, choose=choose)}

@@ -30,7 +30,7 @@ from privbandits_cli.games.contenders import (
     score,
 )
 from privbandits_cli.games.ellipsoid import beta, copy
-from privbandits_cli.numerics.jit import Record, Records, compile_step, kept, once, record
+from privbandits_cli.numerics.jit import Record, Records, borrow, borrower, compile_step, kept, once, record
 from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 from privbandits_cli.numerics.types import Floats
 
@@ -172,18 +172,28 @@ def draw_other(crowd: Record, x: Floats) -> None:
         x[i] = new * crowd.theta[i] + size * x[i]
 
 
-def deal_all(dealer: Dealer, t: int) -> Floats:
-    """All coordinates of the next round's arms, `[d, k]`, for a learner that reads them itself."""
+def deal_all(dealer: Dealer, t: int) -> Dealer:
+    """The next round, with all arms in the dealer's table, for a learner that reads them itself."""
     crowd, arms = deal(dealer, t).records[0], dealer.table
     for a in range(arms.shape[1]):
         if a != crowd.place:
             draw_other(crowd, crowd.other)
         for i in range(len(arms)):
             arms[i, a] = crowd.front[i] if a == crowd.place else crowd.other[i]
-    return arms
+    return dealer
 
 
-def take(dealer: Dealer, t: int, arm: int, x: Floats) -> tuple[float, float]:
+def shown(dealer: Dealer) -> Dealer:
+    """What `choose` gets: `optimistic` draws the arms that it needs."""
+    return dealer
+
+
+def shown_all(dealer: Dealer) -> Floats:
+    """What `choose` gets where all arms are drawn, `[d, k]`."""
+    return borrow(dealer.table)
+
+
+def take(dealer: Dealer, arm: int, x: Floats) -> tuple[float, float]:
     """Copy an arm to x; returns its mean and the largest mean of the round.
 
     If the arm is neither the choice nor the best, it is drawn now, in each call: a random one of the others, given that
@@ -202,7 +212,7 @@ def take(dealer: Dealer, t: int, arm: int, x: Floats) -> tuple[float, float]:
     return crowd.best if arm == crowd.place else dot(crowd.theta, x), crowd.best
 
 
-def take_any(dealer: Dealer, t: int, arm: int, x: Floats) -> tuple[float, float]:
+def take_any(dealer: Dealer, arm: int, x: Floats) -> tuple[float, float]:
     """`take` where all arms are drawn."""
     crowd = dealer.records[0]
     for i in range(len(x)):
@@ -398,12 +408,12 @@ def prefer(crowd: Record, a: int, found: float) -> None:
         choose_arm(crowd, a + (a >= crowd.place), crowd.other)
 
 
-@kept
 def steps(optimist: bool) -> dict[str, Callable[..., Any]]:
     """What fills in a loop whose arms are drawn on demand; optimist: whether its learner chooses by `optimistic`."""
     if optimist:
-        return {"deal": compile_step(deal), "take": compile_step(take)}
-    return {"deal": compile_step(deal_all), "take": compile_step(take_any)}
+        return {"deal_round": compile_step(deal), "shown": compile_step(shown), "take": compile_step(take)}
+    own = compile_step(shown_all, borrow=borrower())
+    return {"deal_round": compile_step(deal_all), "shown": own, "take": compile_step(take_any)}
 
 
 @kept

@@ -46,7 +46,16 @@ def bandit(step: Step, width: int, layout: Any, n_arms: int, axes: Sequence[tupl
         rng = Fields(dict(zip(KINDS, map(given, tables, KINDS.values(), axes), strict=True)))
         shown = row(emitter, gains, t, (n_arms,), trials, first)
         known = row(emitter, worth, ir.Constant(I64, 0), (n_arms,), trials, first)
-        return [state, player, rng, shown, known, Number("i", False, memory), Number("b", False, observed)]
+        return [
+            state,
+            player,
+            rng,
+            shown,
+            known,
+            Number("i", False, memory),
+            Number("b", False, observed),
+            Number("i", False, t),
+        ]
 
     return Program(step, width, (*[ADDRESS] * 7, WHOLE, CONDITION), arguments)
 
@@ -96,7 +105,8 @@ def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
         )
         arms, means = emitter.indexed(here, [slice(d)]), emitter.indexed(here, [Known(d)])
         largest, number = (emitter.load(row(emitter, one, place[0], (), *place[1:])) for one in (best, numbers))
-        return [state, player, rng, arms, means, largest, number]
+        dealt = Fields({"arms": arms, "means": means, "best": largest})
+        return [state, player, rng, dealt, number, Number("i", False, place[0])]
 
     return Program(step, width, (ADDRESS,) * 4, arguments, trials=width)
 

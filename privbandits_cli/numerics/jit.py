@@ -314,6 +314,12 @@ def bind(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     return made
 
 
+@kept
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop that leaves no name open, compiled."""
+    return bind(function)
+
+
 def is_kept(kernel: Callable[..., Any]) -> bool:
     """Whether a bound loop was compiled before, by this process or another one, and is on disk."""
     kernels = getattr(kernel, "_cache", None)

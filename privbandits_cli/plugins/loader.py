@@ -12,31 +12,17 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import Any
 
 from privbandits_cli.games import bandit, contextual, linear, players
-from privbandits_cli.games.guards import KINDS, MAKERS
+from privbandits_cli.games.contract import CONTRACTS
+from privbandits_cli.games.guards import MAKERS
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
 from privbandits_cli.plugins.source import Source, sources
 
 GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
-TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # an adversary's method that yields the rounds
-CHOOSE = {"bandit": "state, rng", "linear": "state, x, rng", "contextual": "state, arms, rng"}
-UPDATE = {"bandit": "state, arm, gain, rng", "linear": "state, losses, rng", "contextual": "state, x, reward, rng"}
-ASKING = {"bandit": {"periods", "draws"}, "linear": {"draws"}, "contextual": set[str]()}  # for random numbers
-NUMBERS = {
-    "linear": "write `draws(self, setting, rounds)`, which returns the counts of each kind",
-    "contextual": "`rng` is a NumPy generator, from which the steps draw",
-}
-RETURNED = {  # by the steps of the game bandit
-    **dict.fromkeys(("choose", "stay", "settle"), "an arm: return an int"),
-    **dict.fromkeys(("usual", "refine"), "an answer: return True or False"),
-    "idle": "a number of rounds: return an int",
-}
-BANDIT_FEEDBACK = "state, x, loss, rng"  # of `update` in the game linear
-
 
 Check = Callable[[Source, ModuleType], None]
 
@@ -129,37 +115,38 @@ def _check(source: Source, made: ModuleType) -> None:
             f"{source.path}: no class Parameters(bandit.Algorithm) or Parameters(bandit.Adversary), or of linear or "
             "contextual, is defined in it; `privbandits new` writes an example"
         )
-    game = str(base.game)
-    needed = ["state"] if issubclass(base, players.Algorithm) else [TABLE[game], "law"][: 1 + (game == "contextual")]
+    game, contract = str(base.game), CONTRACTS[base.game]
+    needed = ("state",) if issubclass(base, players.Algorithm) else (contract.rounds, *contract.others)
     for name in needed:
         if getattr(model, name) in (None, getattr(base, name)):
             raise refuse(model, f"the class needs a method `{name}`")
-    for name in ASKING["bandit"] - ASKING[game]:
+    for name in CONTRACTS["bandit"].asking.keys() - contract.asking.keys():
         if name in vars(model):
-            raise refuse(vars(model)[name], f"the game {game} has no method `{name}`: {NUMBERS[game]}")
+            raise refuse(vars(model)[name], f"the game {game} has no method `{name}`: {contract.numbers}")
     for name, method in vars(model).items():
         given = getattr(base, name, None)
         if inspect.isfunction(method) and inspect.isfunction(given) and given.__module__.startswith("privbandits_cli."):
             asked = inspect.signature(given).parameters.values()
             takes(method, [str(word.replace(annotation=word.empty)) for word in asked])
-    drawn, kinds = vars(model).get("drawn", ()), KINDS["bandit"]
-    if game == "bandit" and (not isinstance(drawn, tuple) or {*drawn} - {*kinds} or len({*drawn}) < len(drawn)):
+    drawn, kinds = vars(model).get("drawn", ()), contract.kinds
+    fits = isinstance(drawn, tuple) and {*drawn} <= {*kinds} and len({*drawn}) == len(drawn)
+    if "periods" in contract.asking and not fits:
         several = "a method `draws(self, setting)` asks for several numbers of a kind, {'normal': 4}"
         raise refuse(model, f"drawn is {drawn!r}: make it a tuple with some of {kinds}, each once; {several}")
     for line, name in lint.unseeded(source.text, made):
-        others = f"; {MAKERS} makes Beta and other numbers of `rng.bits`" if game == "bandit" else ""
+        others = f"; {MAKERS} makes Beta and other numbers of `rng.bits`" if "bits" in contract.kinds else ""
         raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`{others}")
     if issubclass(base, players.Adversary):
         return
     feedback = getattr(model, "feedback", "full")
-    if feedback not in get_args(linear.Feedback):
-        raise refuse(model, f'feedback is {feedback!r}: make it "full" or "bandit"')
-    steps = {"choose": CHOOSE[game], "update": BANDIT_FEEDBACK if feedback == "bandit" else UPDATE[game]}
-    for name, words in steps.items():
+    if feedback not in (*contract.update,):
+        words = " or ".join(f'"{one}"' for one in contract.update)
+        raise refuse(model, f"feedback is {feedback!r}: make it {words}")
+    for name, words in {"choose": contract.choose, "update": contract.update[feedback]}.items():
         if not inspect.isfunction(made.__dict__.get(name)):
             raise refuse(model, f"the file needs a function `{name}` outside the class")
         takes(made.__dict__[name], words.split(", "))
-    if game != "linear" and made.choose.__module__ == source.module:
+    if contract.returns_arm and made.choose.__module__ == source.module:
         for line in lint.unreturned(made.choose):
             raise refuse(line, "`choose` ends here without an arm: return an int")
 

@@ -14,14 +14,14 @@ import pytest
 
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
-from privbandits_cli.games import bandit, contextual, guards, linear
+from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.registry import Registry
 from tests import extremes
-from tests.conftest import make
+from tests.conftest import make, watch_states
 from tests.extremes import numbers, ours, unfit
 
 HORIZONS = (1, 2, 17, 2**12, 2**50, 2**62)
@@ -205,13 +205,7 @@ def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch, pairs: bool
     """Each variant in one of `every` games, which rotate; warnings are errors."""
     here = games(Registry().find("algorithms", name).game)
     states: list[Any] = []
-    kernel = guards.play_block
-
-    def watched(*words: Any) -> None:
-        kernel(*words)
-        states.append(words[-1])
-
-    monkeypatch.setattr(guards, "play_block", watched)
+    watch_states(monkeypatch, states.append)
     wraps = "bits" in getattr(Registry().find("algorithms", name), "drawn", ())  # random bits wrap around by design
     over = "ignore" if wraps else "raise"
     with uncompiled(), warnings.catch_warnings(), np.errstate(all="raise", under="ignore", over=over):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from privbandits_cli.games import bandit
-from privbandits_cli.games import rounds as loops
+from privbandits_cli.games import bandit, driver
 from privbandits_cli.games.bandit import Draws, play
 from privbandits_cli.games.drawing import ROWS
 from privbandits_cli.games.lockstep import LANES
-from privbandits_cli.numerics.jit import borrower, compile_step, record, uncompiled
+from privbandits_cli.numerics.jit import borrower, compile_step, compiled, record, uncompiled
+from privbandits_cli.numerics.streams import stream
 from tests.conftest import fit, foe, make, match, playing, some
 from tests.games.test_lockstep import SEVERAL
 from tests.naive import gain_table
@@ -33,15 +33,14 @@ def remember(state, arm, gain, rng):
 def scripted(script, gains, memory, observed, worth=()):
     """What a scripted learner earns after each round, and the gains that it is shown."""
     n = len(script)
-    steps = {"choose": compile_step(follow), "update": compile_step(remember), "borrow": borrower(), "GUARDED": False}
-    loop = loops.bound(steps, False)
+    names = {"choose": compile_step(follow), "update": compile_step(remember), "borrow": borrower()}
+    loop = driver.loop(bandit.play_round, bandit.deal, names | {"KNOWN": len(worth) > 0})
     state = record(t=0, script=np.array(script), seen=np.zeros(n))
-    places = record(player=record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0), state=state)
-    marks, zeros = np.arange(1, n + 1), np.zeros((n, 1))
-    earned = np.empty((1, n))
-    gains, worth = np.asarray(gains, float)[:, :, None], np.reshape(np.array(worth, float), (-1, 1))
-    loop(gains, False, marks, earned, places, *[zeros] * 4, worth, memory, observed)
-    return earned[0].tolist(), places[0].state.seen.tolist()
+    seat = record(player=record(last=-1, held=memory, total=0.0), state=state)
+    earned, numbers = np.empty(n), [np.zeros(n)] * 4
+    table = bandit.Table(np.array(gains, float), *numbers, np.array(worth, float), memory, observed)
+    loop(seat, np.arange(1, n + 1), earned, table)
+    return earned.tolist(), seat[0].state.seen.tolist()
 
 
 GAINS = [[0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25]]
@@ -81,7 +80,7 @@ def test_pseudo_regret_is_that_of_the_means_and_of_the_arms_played():
     """Uniform play against means 0.9, 0.5, 0.1; the regret on the realised gains would be different."""
     means = [0.5, 0.9, 0.1]
     game = match(foe("bernoulli", means=means), [make("uniform")], 50, n_arms=3, checkpoints=[1, 2, 50])
-    u = bandit.stream(7, "uniform", game.algorithms[0].identity(), game.adversary.identity(), trial=0).random(50)
+    u = stream(7, "uniform", game.algorithms[0].identity(), game.adversary.identity(), trial=0).random(50)
     lost = np.cumsum([0.9 - means[int(3 * x)] for x in u])
     np.testing.assert_allclose(play(game, [0])[0, 0], lost[[0, 1, 49]], atol=1e-12)
     gains = gain_table(game.adversary, game.setting, 7, 0)
@@ -92,7 +91,7 @@ def test_pseudo_regret_is_that_of_the_means_and_of_the_arms_played():
 def test_regret_is_against_the_best_arm_up_to_each_checkpoint():
     """Uniform play on the deterministic adversary: its regret from the table and its own arms."""
     game = match(foe("deterministic"), [make("uniform")], 12, checkpoints=[1, 2, 3, 12])
-    u = bandit.stream(7, "uniform", game.algorithms[0].identity(), game.adversary.identity(), trial=0).random(12)
+    u = stream(7, "uniform", game.algorithms[0].identity(), game.adversary.identity(), trial=0).random(12)
     gains = np.array([[0.38, t % 2 == 0, t % 3 == 0, 0] for t in range(1, 13)])
     own = np.cumsum([gains[t, int(4 * u[t])] for t in range(12)])
     best = gains.cumsum(axis=0).max(axis=1)
@@ -111,7 +110,7 @@ def test_results_do_not_depend_on_blocks_lanes_other_algorithms_or_order(adversa
     game = match(foe(adversary), everyone(foe(adversary), names), horizon, checkpoints=marks)
     whole = play(game, range(6))
     np.testing.assert_array_equal(play(game, range(6), block=97), whole)
-    np.testing.assert_array_equal(play(game, range(6), lanes=1), whole)
+    np.testing.assert_array_equal(play(game, range(6), width=1), whole)
     np.testing.assert_array_equal(play(game, [4, 2]), whole[:, [4, 2]])
     reversed_ = play(game._replace(algorithms=game.algorithms[::-1]), range(6))
     np.testing.assert_array_equal(reversed_[::-1], whole)
@@ -129,9 +128,9 @@ def test_checkpoints_change_no_number():
 def test_all_algorithms_of_a_trial_meet_the_same_game(monkeypatch, plain):
     """The gains' stream is named after the adversary alone."""
     names = []
-    real = bandit.stream
+    real = driver.stream
     monkeypatch.setattr(
-        bandit, "stream", lambda seed, *n, trial: names.append((*n, trial)) or real(seed, *n, trial=trial)
+        driver, "stream", lambda seed, *n, trial: names.append((*n, trial)) or real(seed, *n, trial=trial)
     )
     with uncompiled(plain), np.errstate(over="ignore"):  # no number matters
         trials = range(2 if plain else bandit.WIDTH)  # as many as a vector has, or some would be repeated
@@ -170,7 +169,7 @@ def test_the_best_arm_is_that_of_the_sums_so_far(n_arms):
     sums, found = np.zeros((n_arms, LANES)), []
     for block, marks in ((gains[:67], [1, 16, 40, 40, 67]), (gains[67:], [15, 33, 300, 533])):
         best = np.zeros((2, len(marks)))
-        loops.oracle()(block, np.array(marks), sums, best)
+        compiled(bandit.best_arms)(block, np.array(marks), sums, best)
         found.append(best)
     wanted = gains.cumsum(axis=0).max(axis=1)[np.array([1, 16, 40, 40, 67, 82, 100, 367, 600]) - 1]
     np.testing.assert_array_equal(np.concatenate(found, axis=1).T, wanted)

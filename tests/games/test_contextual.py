@@ -95,9 +95,10 @@ def drawn_on_demand(adversary, setting, rounds, seed):
     """The same of a crowd, every arm of which is drawn."""
     shape = setting.known().dimension, setting.n_arms
     dealer = Dealer(shape, new_crowd(adversary.on_demand(), *shape, False, Generator(SFC64(seed))), np.zeros(shape))
-    deal_all, arms, means = on_demand.steps(False)["deal"], [], []
+    deal_all, arms, means = on_demand.steps(False)["deal_round"], [], []
     for _ in range(rounds):
-        arms.append(deal_all(dealer, 0).copy())
+        deal_all(dealer, 0)
+        arms.append(dealer.table.copy())
         means.append(dealer.records["theta"][0] @ arms[-1])
         means[-1][dealer.records["place"][0]] = dealer.records["best"][0]
     return np.array(arms), np.array(means)

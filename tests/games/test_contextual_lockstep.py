@@ -8,9 +8,8 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli.adversaries import sphere_arms
 from privbandits_cli.algorithms import dp_linucb
-from privbandits_cli.games import contextual, guards
-from privbandits_cli.games.contextual import Contexts, Setting
-from privbandits_cli.games.dealt import largest
+from privbandits_cli.games import contextual, driver, guards, lockstep
+from privbandits_cli.games.contextual import Contexts, Setting, largest
 from privbandits_cli.games.drawing import WIDTH, filled
 from privbandits_cli.games.ellipsoid import invert
 from privbandits_cli.games.steps import blocks
@@ -56,7 +55,9 @@ def test_vectors_equal_single_trials(rival, names):
     if rival in ("drawn", "basis"):
         players = [player for player in players if player.name != "ldp_linucb"]
     game = match(FOES[rival](), players, 70, ARMS.get(rival, 6), checkpoints=range(1, 71))
-    assert all(contextual.in_lockstep(game, algorithm) for algorithm in game.algorithms if algorithm.name in VECTORS)
+    assert all(
+        contextual.Games.loop(game, algorithm).play for algorithm in game.algorithms if algorithm.name in VECTORS
+    )
     equal(game, block=7)
 
 
@@ -64,7 +65,7 @@ def test_vectors_equal_single_trials(rival, names):
 @pytest.mark.parametrize("algorithm", COUNTERS, ids=lambda algorithm: algorithm.counter)
 def test_every_counter_plays_in_vectors(algorithm):
     game = match(foe("sphere_arms", gap=0.1), [algorithm], 140, checkpoints=[1, 2, 3, 64, 65, 140])
-    assert contextual.in_lockstep(game, game.algorithms[0])
+    assert contextual.Games.loop(game, game.algorithms[0]).play
     equal(game)
 
 
@@ -87,7 +88,7 @@ def test_vectors_of_other_horizons(horizon):
 def test_what_does_not_play_in_vectors(monkeypatch):
     def played(adversary, algorithm, d):
         game = match(adversary, [algorithm], 100, 6, d)
-        return contextual.in_lockstep(game, game.algorithms[0])
+        return contextual.Games.loop(game, game.algorithms[0]).play
 
     sphere = foe("sphere_arms")
     assert played(sphere, make("linucb"), 8)
@@ -104,7 +105,7 @@ def test_what_does_not_play_in_vectors(monkeypatch):
 def test_gamma_numbers_of_shape_1_are_drawn_one_trial_after_the_other():
     learner = make("dp_linucb", noise="wishart", calibration="code", epsilon=1e6, delta=0.5)
     game = match(foe("sphere_arms", gap=0.1), [learner], 40)
-    assert contextual.in_lockstep(game, game.algorithms[0])
+    assert contextual.Games.loop(game, game.algorithms[0]).play
     equal(game, block=7)
 
 
@@ -118,7 +119,7 @@ def test_any_number_of_trials_plays_the_same_games():
 @pytest.mark.parametrize("horizon", some([127, 200], 127))
 def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(monkeypatch, horizon):
     """A shift of the size of the noise: in some rounds of some trials the last V is used again."""
-    whole, spread, kept = dp_linucb.Parameters.state, contextual.lockstep.spread, []
+    whole, spread, kept = dp_linucb.Parameters.state, driver.spread, []
 
     def weaker(self, setting):
         state = whole(self, setting)
@@ -131,12 +132,12 @@ def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(m
         kept.append((spread(seats, layout, width), layout))
         return kept[-1][0]
 
-    monkeypatch.setattr(contextual.lockstep, "spread", watched)
+    monkeypatch.setattr(driver, "spread", watched)
     learner = make("dp_linucb", epsilon=0.5, delta=0.1)
     game = match(foe("sphere_arms", gap=0.1), [learner], horizon, checkpoints=range(1, horizon + 1))
     equal(game)
     words, layout = kept[0]  # of the first eight trials, at the end
-    strange = words.view(np.float64)[0, contextual.lockstep.place(layout, "state", "indefinite")]
+    strange = words.view(np.float64)[0, lockstep.place(layout, "state", "indefinite")]
     assert len(set(strange)) > 4 and strange.min() > 0 and strange.max() < horizon
 
 

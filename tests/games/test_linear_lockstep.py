@@ -8,10 +8,9 @@ import pytest
 from numpy.random import SFC64, Generator
 
 from privbandits_cli.algorithms import ftrl
-from privbandits_cli.games import guards, linear
-from privbandits_cli.games.drawing import WIDTH
-from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
-from privbandits_cli.games.linear_draws import Draws, fill_of
+from privbandits_cli.games import guards, linear, lockstep
+from privbandits_cli.games.drawing import WIDTH, wide_fill_of
+from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
 from privbandits_cli.games.match import Match
 from privbandits_cli.mechanisms import counters
 from privbandits_cli.numerics.jit import compile_step, uncompiled
@@ -59,7 +58,7 @@ def equal(game, trials=WIDTH + 3, **how):
 def test_lockstep_equals_single_trials(kind, learners, n):
     """All learners against the same losses, with marks within blocks and at their ends."""
     game = match(learners, kind(n), checkpoints=[1, 2, 7, 8, 63, 64, 65, 128, 150])
-    assert all(linear.in_lockstep(game, algorithm) for algorithm in game.algorithms)
+    assert all(linear.Games.loop(game, algorithm).play for algorithm in game.algorithms)
     found = equal(game, block=7)
     np.testing.assert_array_equal(found, linear.play(game, range(WIDTH + 3)))
     assert all(len(set(regrets[:, -1])) > 4 for regrets in found)
@@ -105,12 +104,18 @@ def test_lockstep_of_other_horizons(horizon):
     equal(match([*FEW, make("dp_ftrl", epsilon=1.0, counter="negative_digits")], Simplex(3), horizon), trials=4)
 
 
+def alone_but_ftrl(monkeypatch):
+    """Let all algorithms but one play one trial after the other."""
+    whole = linear.Games.loop
+    loop = lambda game, one: whole(game, one) if one.name == "ftrl" else lockstep.NONE  # noqa: E731
+    monkeypatch.setattr(linear.Games, "loop", staticmethod(loop))
+
+
 @pytest.mark.parametrize("more", [[], pytest.param(["shrinking_dartboard", "dp_ftpl"], marks=REST)], ids=len)
 def test_beside_learners_that_play_alone(monkeypatch, more):
     game = match([make("ftpl"), make("ftrl"), *map(make, more)], Simplex(4))
     found = equal(game)
-    whole = linear.in_lockstep
-    monkeypatch.setattr(linear, "in_lockstep", lambda game, one: one.name == "ftrl" and whole(game, one))
+    alone_but_ftrl(monkeypatch)
     np.testing.assert_array_equal(found, linear.play(game, range(WIDTH + 3)))
 
 
@@ -125,7 +130,7 @@ def test_any_number_of_trials_plays_the_same_games(dimension):
 def test_what_does_not_play_in_lockstep(monkeypatch):
     def played(algorithm, space, **how):
         game = match([algorithm], space, **how)
-        return linear.in_lockstep(game, game.algorithms[0])
+        return linear.Games.loop(game, game.algorithms[0]).play
 
     assert played(make("ftrl"), Simplex(4))
     assert played(make("scrible"), Sphere(4))
@@ -154,13 +159,13 @@ def test_numbers_of_several_trials_are_those_of_each(kind):
     """In calls that end within the words of a stream, at their end, and beyond."""
     sizes, width = [1, 0, 126, 1, 128, 300, 5], 7
     rngs = [Generator(SFC64(seed)) for seed in range(WIDTH)]
-    fill, parts = fill_of(kind, *rngs), [np.empty((width * size, WIDTH)) for size in sizes]
+    fill, parts = wide_fill_of(kind, *rngs), [np.empty((width * size, WIDTH)) for size in sizes]
     for part in parts:
         fill(part)
     together = np.concatenate(parts)
     for seed in range(WIDTH):
         alone = np.empty(len(together))
-        fill_of(kind, Generator(SFC64(seed)))(alone)
+        wide_fill_of(kind, Generator(SFC64(seed)))(alone)
         np.testing.assert_array_equal(together[:, seed], alone)
     assert len(np.unique(together)) == together.size
 
@@ -168,11 +173,11 @@ def test_numbers_of_several_trials_are_those_of_each(kind):
 def test_learners_with_large_states_play_alone_trial_by_trial(monkeypatch):
     """Eight states of such a learner at once would take too much memory."""
     game = match([make("ftrl"), make("ftpl")], Simplex(4))
-    assert linear.together(game) == WIDTH
-    found, whole = linear.play(game, range(4)), linear.in_lockstep
+    assert linear.Games.together(game) == WIDTH
+    found = linear.play(game, range(4))
     monkeypatch.setattr(linear, "KEPT", 100)
-    monkeypatch.setattr(linear, "in_lockstep", lambda game, one: one.name == "ftrl" and whole(game, one))
-    assert linear.together(game) == 1 and linear.together(match([make("ftrl")], Simplex(4))) == WIDTH
+    alone_but_ftrl(monkeypatch)
+    assert linear.Games.together(game) == 1 and linear.Games.together(match([make("ftrl")], Simplex(4))) == WIDTH
     np.testing.assert_array_equal(found, linear.play(game, range(4)))
 
 

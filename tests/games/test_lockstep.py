@@ -5,14 +5,13 @@ import os
 import platform
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import llvmlite.binding
 import numpy as np
 import pytest
 from numpy.random import SFC64, Generator
 
-from privbandits_cli.games import bandit, guards, lockstep
+from privbandits_cli.games import bandit, lockstep
 from privbandits_cli.games.bandit import Draws, play
 from privbandits_cli.games.drawing import ROWS, fill_of
 from privbandits_cli.games.lockstep import LANES
@@ -20,15 +19,15 @@ from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import blocks, composition, steps
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import ROOT, fit, foe, make, match, playing, some
+from tests.conftest import ROOT, fit, foe, make, match, playing, some, watch_states
 
 REST = pytest.mark.slow  # left to `make test-all`
 
 
-def seat(algorithm, adversary="stochastic", n_arms=4):
-    """How an algorithm plays."""
+def in_lockstep(algorithm, adversary="stochastic", n_arms=4):
+    """Whether an algorithm plays in lockstep."""
     game = match(foe(adversary), [algorithm], 100, n_arms)
-    return bandit._sit_down(game, game.algorithms[0], True)
+    return bandit.Games.loop(game, game.algorithms[0]).play is not None
 
 
 ALL = playing("algorithms")
@@ -96,22 +95,22 @@ DECIDING = [
 
 
 def both(monkeypatch, game, trials, **how):
-    """Regrets, and the learners' last states, in lockstep and one trial after the other."""
-    whole = bandit.lockstep.Together
-    monkeypatch.setattr(bandit.lockstep, "Together", lambda loop, alone, _: whole(loop, alone, True))
-    found, played = [], guards.play_block
-    for lanes in (True, False):
+    """Regrets, and the learners' states after each block, in lockstep and one trial after the other."""
+    found, states = [], []
+    for several in (True, False):
         last = []
         with monkeypatch.context() as patch:
-            patch.setattr(guards, "play_block", lambda *words, last=last: (played(*words), last.append(words[-1]))[0])
-            if not lanes:
-                patch.setattr(lockstep, "loop", lambda *_: lockstep.NONE)
-            found.append((play(game, trials, **how), [state.tobytes() for state in last]))
-    return found
+            watch_states(patch, lambda states, last=last: last.append(states.copy()))
+            if not several:
+                patch.setattr(lockstep, "loop", lambda *_, **__: lockstep.NONE)
+            found.append(play(game, trials, **how))
+        states.append(last)
+    wanted = [one[: len(other)].tobytes() for one, other in zip(*states, strict=True)]  # without those of copies
+    return (found[0], wanted), (found[1], [one.tobytes() for one in states[1]])
 
 
 def test_every_algorithm_plays_in_lockstep():
-    assert all(seat(one).together for one in (*map(make, ALL), *EXTREME, *DECIDING))
+    assert all(in_lockstep(one) for one in (*map(make, ALL), *EXTREME, *DECIDING))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +179,7 @@ def test_many_arms_have_gains_in_lanes_and_the_same_games(adversary):
     assert bandit.together(game) == LANES
     assert bandit.together(match(foe(adversary), [learner], 300, bandit.MANY + 1)) < LANES  # their states are large
     whole = play(game, range(LANES + 1))
-    np.testing.assert_array_equal(whole, play(game, range(LANES + 1), lanes=1))
+    np.testing.assert_array_equal(whole, play(game, range(LANES + 1), width=1))
     np.testing.assert_array_equal(whole[:, :6], play(game, range(6), block=17))
 
 
@@ -224,8 +223,7 @@ def test_numbers_in_lanes_are_those_of_each_stream(kind, plain):
 
 @pytest.mark.parametrize("kind", ROWS)
 def test_several_numbers_of_a_round_are_those_of_each_stream(kind):
-    seat = SimpleNamespace(names=("one", "other"), asked=bandit.Asked({}, {kind: 3}))
-    fill = bandit._sources(seat, 7, range(5))[kind]
+    fill = fill_of(kind, *(stream(7, kind, "one", "other", trial=trial) for trial in range(5)))
     out = np.empty((90, 3, 5), np.uint64 if kind == "bits" else np.float64)
     fill(out[:40])
     fill(out[40:])

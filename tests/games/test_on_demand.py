@@ -40,7 +40,7 @@ def play_rounds(dealer, states, tops, places, xs):
     for t in range(len(tops)):
         arm = optimistic(states[0], deal(dealer, t))
         tops[t], places[t] = dealer.records[0].most, arm == dealer.records[0].place
-        take(dealer, t, arm, xs[t])
+        take(dealer, arm, xs[t])
 
 
 optimistic: Any = None  # filled in

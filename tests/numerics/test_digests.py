@@ -8,6 +8,7 @@ import pytest
 from privbandits_cli.algorithms import exp3
 from privbandits_cli.audit import twins
 from privbandits_cli.games import bandit
+from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics import digests
 from privbandits_cli.numerics.digests import essence, imports, of_function, of_modules
 from privbandits_cli.numerics.jit import compile_step
@@ -15,7 +16,7 @@ from tests.conftest import foe, make, match, playing
 
 FUNCTION = '''
 import numpy as np
-from privbandits_cli.games import rounds
+from privbandits_cli.games import lockstep
 
 LIMIT = 3
 TABLE = np.arange(4.0)
@@ -30,7 +31,7 @@ def step(state, scale=0.5):
     """A step."""
     total = 0.0
     for i in range(LIMIT):
-        total += scale * helper(state[i]) + TABLE[i] - rounds.SOME
+        total += scale * helper(state[i]) + TABLE[i] - lockstep.WIDTH
     return total
 '''
 
@@ -71,7 +72,7 @@ def test_what_is_not_computed_does_not_count(old, new):
         ("2.0 * x", "2.5 * x"),
         ("scale=0.5", "scale=0.25"),
         ("helper(state[i])", "helper(state[0])"),
-        ("rounds.SOME", "rounds.FEW"),
+        ("lockstep.WIDTH", "lockstep.LANES"),
         ("def helper(x):", "def helper(x, y=1):"),
     ],
 )
@@ -82,7 +83,7 @@ def test_what_is_computed_counts(old, new):
 
 def test_a_constant_of_a_module_of_the_package_counts(monkeypatch):
     before = digest(FUNCTION)
-    monkeypatch.setattr("privbandits_cli.games.rounds.SOME", 5)
+    monkeypatch.setattr("privbandits_cli.games.lockstep.WIDTH", 5)
     assert digest(FUNCTION) != before
 
 
@@ -131,10 +132,10 @@ def test_the_same_loops_have_the_same_digests_in_every_process(monkeypatch):
     monkeypatch.setattr(digests.uuid, "uuid4", unknown)
     for name in playing("algorithms"):
         game = match(foe("stochastic"), [make(name)], 300)
-        for several in (True, False):
-            seat = bandit._sit_down(game, game.algorithms[0], several)
-            loop = seat.play_block.loop.play if seat.together else seat.play_block
-            assert loop.__qualname__.startswith("play_block__")
+        (algorithm,) = game.algorithms
+        layout = bandit._first_record(algorithm, game.setting).dtype
+        assert bandit.Games.loop(game, algorithm).play.__qualname__.startswith("play_block__")
+        assert bandit.loop(composition(algorithm), layout, False).__qualname__.startswith("play_trial__")
 
 
 # ------------------------------------------------------------------------------------------------- modules

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import SFC64, Generator
 
-from privbandits_cli.games import drawing, linear_draws
+from privbandits_cli.games import drawing
 from privbandits_cli.numerics.jit import bind, record, uncompiled
 from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 
@@ -76,6 +76,6 @@ def sixteen(rng, n):
 
 @pytest.mark.parametrize("kind", ["uniform", "laplace"])
 def test_the_linear_games_numbers_come_from_sixteen_streams_in_turn(kind):
-    found, words = drawn(linear_draws.fill_of, kind), sixteen(Generator(SFC64(3)), 500)
+    found, words = drawn(drawing.wide_fill_of, kind), sixteen(Generator(SFC64(3)), 500)
     np.testing.assert_allclose(found, made_by_numpy(kind, words), rtol=1e-15)
     assert not np.allclose(found, made_by_numpy(kind, sixteen(Generator(SFC64(4)), 500)))

@@ -14,9 +14,9 @@ from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
 from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
-from privbandits_cli.games import contextual, dealt, guards, linear
+from privbandits_cli.games import contextual, driver, guards, linear
 from privbandits_cli.games.guards import NotANumber, PluginError
-from privbandits_cli.numerics.jit import is_users, uncompiled
+from privbandits_cli.numerics.jit import compiled, is_users, uncompiled
 from privbandits_cli.plugins.loader import GAMES
 from tests.conftest import make
 from tests.engine.test_engine import csvs
@@ -293,7 +293,7 @@ def test_what_the_compiler_fails_on_without_a_message_has_its_line(harm):
 
 def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
     for game, name, words in ((linear, "weights", ("full",)), (contextual, "slope", ("", False))):
-        monkeypatch.setattr(game, "bind", lambda template, **names: names["GUARDED"])
+        monkeypatch.setattr(driver, "loop", lambda play_round, deal, names: names["GUARDED"])
         own = match_of(name).algorithms[0]
         built_in = make("ftrl") if game is linear else make("linucb")
         for modules in [(type(built_in).__module__,), (type(own).__module__,)]:
@@ -408,11 +408,11 @@ def test_what_promises_nothing_is_not_tuned(bounds):
     assert bounds or "nothing is proved about the privacy of weights: define `guarantee`" in result.stderr
 
 
-@pytest.mark.parametrize("kernel", [dealt.finder, switching_costs.compiled_walk])
-def test_a_kernel_of_a_plain_rehearsal_is_not_the_games(kernel):
+@pytest.mark.parametrize("function", [contextual.fill_largest, switching_costs.walk])
+def test_a_kernel_of_a_plain_rehearsal_is_not_the_games(function):
     with uncompiled():
-        plain = kernel()
-    assert not hasattr(plain, "signatures") and hasattr(kernel(), "signatures")
+        plain = compiled(function)
+    assert not hasattr(plain, "signatures") and hasattr(compiled(function), "signatures")
 
 
 def test_words_that_are_meant_to_wrap_are_no_warning_in_plain_python():

@@ -48,9 +48,9 @@ def own(text=FILE):
     return loader.module(loader.read(Path("mine.py"))).Parameters()
 
 
-def seat(mine):
+def how(mine):
     """How it plays."""
-    return bandit._sit_down(match(foe("stochastic"), [mine], 100), mine, True)
+    return bandit.Games.loop(match(foe("stochastic"), [mine], 100), mine)
 
 
 def changed(old, new, text=FILE):
@@ -61,9 +61,9 @@ def changed(old, new, text=FILE):
 
 def test_a_users_file_plays_in_lockstep_by_itself():
     mine, game = own(), foe("stochastic", best=0.9, others=0.2)
-    assert seat(mine).together
+    assert how(mine).play
     played = match(game, [mine], 300, checkpoints=range(1, 301))
-    alone = bandit.play(played, range(9), lanes=1)
+    alone = bandit.play(played, range(9), width=1)
     np.testing.assert_array_equal(bandit.play(played, range(9)), alone)
     assert len(np.unique(alone[0, :, -1])) > 4
 
@@ -82,7 +82,7 @@ FORMLESS = [
 @pytest.mark.parametrize(("old", "new", "reason"), FORMLESS)
 def test_what_has_no_form_plays_alone_and_says_which_line(old, new, reason):
     mine = own(changed(old, new))
-    assert not seat(mine).together and bandit.alone_because(mine, Setting(100, 4)) == reason
+    assert not how(mine).play and bandit.Games.form(mine, Setting(100, 4)).reason == reason
 
 
 ERRORS = [
@@ -100,11 +100,11 @@ ERRORS = [
 @pytest.mark.parametrize(("old", "new", "message"), ERRORS)
 def test_an_error_in_one_trial_is_raised_as_if_it_played_alone(old, new, message):
     mine = own(changed(old, new))
-    assert seat(mine).together
+    assert how(mine).play
     game, found = match(foe("stochastic"), [mine], 300), []
-    for lanes in (32, 1):
+    for width in (32, 1):
         with pytest.raises(Exception, match=message) as error:
-            bandit.play(game, range(9), lanes=lanes)
+            bandit.play(game, range(9), width=width)
         found.append((type(error.value), str(error.value)))
     assert found[0] == found[1]
 
@@ -114,9 +114,9 @@ INDEX = FILE.replace("total=0.0", "total=np.zeros(3)").replace("state.total", "s
 
 def test_an_index_out_of_bounds_is_an_error_in_lockstep_too():
     mine = own(INDEX)
-    assert seat(mine).together
+    assert how(mine).play
     fine = match(foe("stochastic"), [mine], 290)
-    np.testing.assert_array_equal(bandit.play(fine, range(9)), bandit.play(fine, range(9), lanes=1))
+    np.testing.assert_array_equal(bandit.play(fine, range(9)), bandit.play(fine, range(9), width=1))
     with pytest.raises(IndexError, match="out of bounds"):
         bandit.play(match(foe("stochastic"), [mine], 400), range(9))
 
@@ -146,7 +146,7 @@ def other_match(game, horizon=200):
 @pytest.mark.parametrize("game", OTHER_GAMES)
 def test_a_users_file_of_another_game_plays_in_lockstep_by_itself(game):
     played, module = other_match(game), {"linear": linear, "contextual": contextual}[game]
-    assert module.in_lockstep(played, played.algorithms[0])
+    assert module.Games.loop(played, played.algorithms[0]).play
     alone = module.play(played, range(9), width=1)
     np.testing.assert_array_equal(module.play(played, range(9)), alone)
     assert len(np.unique(alone[0, :, -1])) > 4
@@ -181,7 +181,7 @@ def test_an_error_in_another_game_is_raised_as_if_trials_played_alone(case):
     assert text.count(old) == 1
     Path("other.py").write_text(text.replace(old, new))
     played, module, found = other_match(game, 2000), {"linear": linear, "contextual": contextual}[game], []
-    assert module.in_lockstep(played, played.algorithms[0])
+    assert module.Games.loop(played, played.algorithms[0]).play
     for width in (8, 1):
         with pytest.raises(Exception, match=r".") as error:
             module.play(played, range(8), width=width)
@@ -213,7 +213,7 @@ def test_an_index_of_what_a_game_gives_is_that_of_python(case, late):
     text = text.replace(old, new.replace("PLACE", f"(9 if {place} == 2 else 0)" if late else place))
     Path("other.py").write_text(text.replace(*ASKS) if game == "linear" else text)
     played, module = other_match(game), {"linear": linear, "contextual": contextual}[game]
-    assert module.in_lockstep(played, played.algorithms[0])
+    assert module.Games.loop(played, played.algorithms[0]).play
     if late:
         for width in (8, 1):
             with pytest.raises(IndexError, match="out of bounds"):

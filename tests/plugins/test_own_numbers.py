@@ -14,7 +14,7 @@ from privbandits_cli.games.bandit import play
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import SMALL, some
+from tests.conftest import SMALL, some, watch_states
 
 THOMPSON = '''\
 """Thompson sampling (Thompson 1933) for gains in [0, 1]: the arm with the largest draw from its Beta posterior."""
@@ -136,7 +136,7 @@ def test_numbers_depend_on_no_block_lane_or_compiler(case):
     match = planned(TEXTS[text], name=WRAPPED[name])
     regrets = play(match, range(5))
     assert np.isfinite(regrets).all() and np.ptp(regrets[0, :, -1]) > 0
-    np.testing.assert_array_equal(play(match, range(5), block=7, lanes=2), regrets)
+    np.testing.assert_array_equal(play(match, range(5), block=7, width=2), regrets)
     np.testing.assert_array_equal(play(match, [3], block=64)[:, 0], regrets[:, 3])
     with uncompiled():
         np.testing.assert_array_equal(play(match, range(2), block=31), regrets[:, :2])
@@ -158,11 +158,8 @@ def test_thompson_sampling_learns(text):
 
 def test_each_number_comes_from_the_stream_of_its_kind(monkeypatch):
     """Several numbers of a round follow each other in the stream; NumPy draws the same."""
-    from privbandits_cli.games import guards
-
     match, seen = planned(CHECKED), []
-    played = guards.play_block
-    monkeypatch.setattr(guards, "play_block", lambda *words: (played(*words), seen.append(words[-1].copy()))[0])
+    watch_states(monkeypatch, lambda states: seen.append(states.copy()))
     play(match, [5], block=77)
     state, names = seen[-1][0], (match.algorithms[0].identity(), match.adversary.identity())
 

@@ -3,7 +3,7 @@
 import itertools
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from privbandits_cli.numerics import jit
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import loader
 from privbandits_cli.spmd.source import Unsupported
-from tests.conftest import foe, match
+from tests.conftest import foe, match, watch_states
 
 ROUNDS, TRIALS, BLOCK = 24, 16, 16
 NUMBER = itertools.count()
@@ -57,7 +57,7 @@ def plainly(game):
 def one_by_one(game):
     """Played by the compiled loop for one trial."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lockstep, "loop", lambda *_: lockstep.NONE)
+        patch.setattr(lockstep, "loop", lambda *_, **__: lockstep.NONE)
         patch.setattr(bandit, "loop", bandit.loop.__wrapped__)
         return _play(game)
 
@@ -67,30 +67,28 @@ def together(game, width=lockstep.WIDTH, again=False):
 
     Where the loop for one trial has to play a block again, the error is Alone, unless it plays `again`.
     """
+    made = lockstep.loop.__wrapped__
 
-    def loop(*words):
-        found = lockstep.loop.__wrapped__(*words)
+    def loop(*words, **names):
+        found = made(*words, **names)
         if found.play is None:
             raise Unsupported(found.reason)
         return found
 
-    def alone(*_):
-        raise Alone
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bandit, "lockstep", Lockstep(loop, lockstep.Together, lockstep.NONE))
-        patch.setattr(bandit, "loop", bandit.loop.__wrapped__ if again else lambda *_: alone)
-        for module in (lockstep, bandit):
-            patch.setattr(module, "WIDTH", width)
+        patch.setattr(lockstep, "loop", loop)
+        if again:
+            patch.setattr(bandit, "loop", bandit.loop.__wrapped__)
+        else:
+            patch.setattr(bandit.Seat, "play_alone", alone)
+        patch.setattr(bandit, "WIDTH", width)
+        patch.setattr(bandit.Games, "width", width)
         return _play(game)
 
 
-class Lockstep(NamedTuple):
-    """What `bandit` needs of `lockstep`."""
-
-    loop: object
-    Together: object
-    NONE: object
+def alone(*_):
+    """Instead of the loop for one trial."""
+    raise Alone
 
 
 @contextmanager
@@ -105,13 +103,9 @@ def _not_kept() -> Iterator[None]:
 
 def _play(game):
     last = []
-
-    def watched(kernel, table, modules, rounds, states):
-        kernel(*table)
-        last.append(states.copy())
-
     with _not_kept(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(guards, "play_block", watched)
+        watch_states(patch, lambda states: last.append(states.copy()))
+        patch.setattr(guards, "arms_named", lambda *_: nullcontext())
         try:
             regrets = bandit.play(game, range(TRIALS), block=BLOCK)
         except Exception as error:
@@ -159,23 +153,21 @@ def play_other(game, trials, block, width, again=False):
     (algorithm,) = game.algorithms
     module, real, states = GAMES[algorithm.game], jit._kernels, {}
 
-    def seen(state, modules, rounds):
-        states.setdefault(rounds, []).append(_bytes(np.atleast_1d(state)))
+    def seen(found, modules, rounds):
+        states.setdefault(rounds, []).extend(_bytes(found[k : k + 1]) for k in range(len(found)))
 
     def kernels(step, digest):  # those of random numbers, of which all programs have the same, are kept
-        return None if step.__name__ == "play_block" else real(step, digest)
-
-    def alone(*_):
-        raise Alone
+        return None if step.__name__ in ("play_block", "play_trial") else real(step, digest)
 
     with _not_kept(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(jit, "_kernels", kernels)
         patch.setattr(guards, "check_numbers", seen)
-        if not again:
-            patch.setattr(module._Seats, "_play_alone", alone)
+        if width > 1 and not again:
+            patch.setattr(module.Seat, "play_alone", alone)
         try:
-            if width > 1 and not module.in_lockstep(game, algorithm):
-                raise Unsupported(module.alone_because(algorithm, game.setting))
+            loop = module.Games.loop(game, algorithm)
+            if width > 1 and loop.play is None:
+                raise Unsupported(loop.reason)
             regrets = module.play(game, trials, block=block, width=width)
         except Exception as error:
             return Played(error=error)
