@@ -62,15 +62,10 @@ class Adversary(players.Adversary):
 
         Draw from `rng` in the order of the rounds, so that no number depends on where a block ends.
         """
-        if not self.in_lanes():
+        if type(self).gains_in_lanes is Adversary.gains_in_lanes:
             raise NotImplementedError(f"{self.name} has no method `gains`")
         for block in self.gains_in_lanes(setting, [rng], lambda: blocks):
             yield block[:, :, 0]
-
-    @classmethod
-    def in_lanes(cls) -> bool:
-        """Whether it draws the gains of several trials side by side."""
-        return cls.gains_in_lanes is not Adversary.gains_in_lanes
 
     def gains_in_lanes(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]

@@ -174,8 +174,8 @@ def deal_round(ahead: Ahead, t: int) -> Round:
     return Round(rows[:d], rows[d], ahead.best[t])
 
 
-def shown(dealt: Round) -> Floats:
-    """What the learner sees of a round."""
+def arms_of(dealt: Round) -> Floats:
+    """The arms that the learner sees in a round, `[d, k]`."""
     return dealt.arms
 
 
@@ -187,8 +187,8 @@ def take(dealt: Round, arm: int, x: Floats) -> tuple[float, float]:
 
 
 def play_round(state: Record, player: Record, rng: Any, dealt: Any, number: float, t: int) -> None:
-    """Round t of a block, in one trial; dealt: what `shown` and `take` know of it. number: random, of the reward."""
-    arm = choose(state, shown(dealt), rng)
+    """Round t of a block, in one trial; dealt: what `arms_of` and `take` read. number: random, of the reward."""
+    arm = choose(state, arms_of(dealt), rng)
     if GUARDED and (arm < 0 or arm >= player.n_arms):
         raise WrongArm(arm, player.n_arms, t)
     mean, best = take(dealt, arm, player.x)
@@ -277,7 +277,7 @@ class Seat(driver.Seat):
         for i, (rng, dealer) in enumerate(zip(self.rngs, self.dealers, strict=True)):
             dealt: Any = dealer
             if dealer is None:
-                dealt = Ahead(guards.shown(column(rows, i), self.modules), column(best, i))
+                dealt = Ahead(guards.protected(column(rows, i), self.modules), column(best, i))
             words = self.records["player"]["words"][i]
             state = rng.bit_generator.state
             state["state"]["state"] = words.copy()

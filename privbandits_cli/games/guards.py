@@ -105,7 +105,7 @@ def check_optimistic(modules: tuple[str, ...], rule: Callable[..., Any]) -> None
             raise PluginError(f"{message}: import it from {rule.__module__}, or drop the line", file.choose)
 
 
-def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
+def protected(array: Floats, modules: tuple[str, ...]) -> Floats:
     """A shared array as the steps of one composition see it: read-only if they include a user's file."""
     if not guarded(modules):
         return array

@@ -56,7 +56,7 @@ Feedback = Literal["full", "bandit"]
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of the losses of a trial in a block, and of the random numbers of an algorithm
 STATES = 2**22  # bytes at most, of the states of an algorithm in WIDTH trials that play at once
-KEPT = 2**28  # the same, of all algorithms that play these trials one by one
+STATES_ALONE = 2**28  # the same, of all algorithms that play these trials one after the other
 
 
 class Draws(NamedTuple):
@@ -243,8 +243,8 @@ class Seat(driver.Seat):
         kernel = loop(self.modules, self.records.dtype, self.algorithm.feedback)
         (losses, *numbers), ends, points = given[:4], given[4:-1], given[-1]
         for i in range(len(self.records)):
-            shown, own = guards.shown(column(losses, i), self.modules), column(points, i)
-            table = Table._make((shown, *(column(one, i) for one in numbers), *ends, own))
+            seen, own = guards.protected(column(losses, i), self.modules), column(points, i)
+            table = Table._make((seen, *(column(one, i) for one in numbers), *ends, own))
             kernel(self.records[i : i + 1], marks, found[i], table)
             points[:, :, i] = own
 
@@ -281,7 +281,7 @@ class Games(driver.Games):
     def together(cls, match: Match) -> int:
         alone = [algorithm for algorithm in match.algorithms if not cls.loop(match, algorithm).play]
         kept = sum(_bytes(algorithm, match.setting) for algorithm in alone)
-        return super().together(match) if kept <= KEPT else 1
+        return super().together(match) if kept <= STATES_ALONE else 1
 
     def most_rounds(self) -> int:
         """By the largest count of numbers in a round, on average: of losses, or of an algorithm's random numbers."""

@@ -44,7 +44,7 @@ class Events(NamedTuple):
     def opened(self, modules: tuple[str, ...]) -> "Events":
         """The events for one learner, made of these modules, at the first one."""
         arms = np.zeros(self.arms.shape)
-        return self._replace(places=new_place(), arms=arms, shown=guards.shown(arms, modules))
+        return self._replace(places=new_place(), arms=arms, shown=guards.protected(arms, modules))
 
 
 def new_place() -> Records:
@@ -57,7 +57,7 @@ def deal(events: Events, t: int) -> Events:
     return events
 
 
-def shown(events: Events) -> Events:
+def arms_of(events: Events) -> Events:
     """What `ask` gets."""
     return events
 
@@ -89,5 +89,5 @@ def take(events: Events, arm: int, x: Floats) -> tuple[float, float]:
 
 def steps(choose: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     """What fills in the game's loop, for a learner with this compiled `choose`."""
-    own = {"deal_round": compile_step(deal), "shown": compile_step(shown), "take": compile_step(take)}
+    own = {"deal_round": compile_step(deal), "arms_of": compile_step(arms_of), "take": compile_step(take)}
     return own | {"choose": compile_step(ask, choose=choose)}

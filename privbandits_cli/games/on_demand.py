@@ -183,12 +183,12 @@ def deal_all(dealer: Dealer, t: int) -> Dealer:
     return dealer
 
 
-def shown(dealer: Dealer) -> Dealer:
+def arms_of(dealer: Dealer) -> Dealer:
     """What `choose` gets: `optimistic` draws the arms that it needs."""
     return dealer
 
 
-def shown_all(dealer: Dealer) -> Floats:
+def all_arms_of(dealer: Dealer) -> Floats:
     """What `choose` gets where all arms are drawn, `[d, k]`."""
     return borrow(dealer.table)
 
@@ -411,9 +411,9 @@ def prefer(crowd: Record, a: int, found: float) -> None:
 def steps(optimist: bool) -> dict[str, Callable[..., Any]]:
     """What fills in a loop whose arms are drawn on demand; optimist: whether its learner chooses by `optimistic`."""
     if optimist:
-        return {"deal_round": compile_step(deal), "shown": compile_step(shown), "take": compile_step(take)}
-    own = compile_step(shown_all, borrow=borrower())
-    return {"deal_round": compile_step(deal_all), "shown": own, "take": compile_step(take_any)}
+        return {"deal_round": compile_step(deal), "arms_of": compile_step(arms_of), "take": compile_step(take)}
+    own = compile_step(all_arms_of, borrow=borrower())
+    return {"deal_round": compile_step(deal_all), "arms_of": own, "take": compile_step(take_any)}
 
 
 @kept

@@ -46,16 +46,8 @@ def bandit(step: Step, width: int, layout: Any, n_arms: int, axes: Sequence[tupl
         rng = Fields(dict(zip(KINDS, map(given, tables, KINDS.values(), axes), strict=True)))
         shown = row(emitter, gains, t, (n_arms,), trials, first)
         known = row(emitter, worth, ir.Constant(I64, 0), (n_arms,), trials, first)
-        return [
-            state,
-            player,
-            rng,
-            shown,
-            known,
-            Number("i", False, memory),
-            Number("b", False, observed),
-            Number("i", False, t),
-        ]
+        reaction = Number("i", False, memory), Number("b", False, observed)
+        return [state, player, rng, shown, known, *reaction, Number("i", False, t)]
 
     return Program(step, width, (*[ADDRESS] * 7, WHOLE, CONDITION), arguments)
 

@@ -175,7 +175,7 @@ def test_learners_with_large_states_play_alone_trial_by_trial(monkeypatch):
     game = match([make("ftrl"), make("ftpl")], Simplex(4))
     assert linear.Games.together(game) == WIDTH
     found = linear.play(game, range(4))
-    monkeypatch.setattr(linear, "KEPT", 100)
+    monkeypatch.setattr(linear, "STATES_ALONE", 100)
     alone_but_ftrl(monkeypatch)
     assert linear.Games.together(game) == 1 and linear.Games.together(match([make("ftrl")], Simplex(4))) == WIDTH
     np.testing.assert_array_equal(found, linear.play(game, range(4)))

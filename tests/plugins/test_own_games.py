@@ -300,7 +300,7 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
             guarded = game.loop.__wrapped__(modules, "layout", *words)
             assert guarded == guards.guarded(modules) == is_users(modules[0])
             array = np.zeros(3)
-            assert (guards.shown(array, modules) is array) != guards.guarded(modules)
+            assert (guards.protected(array, modules) is array) != guards.guarded(modules)
 
 
 @pytest.mark.parametrize(
