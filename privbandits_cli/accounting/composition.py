@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 
 from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting.privacy_loss import PrivacyLoss
 from privbandits_cli.numerics.types import Floats
 
 COUNTED = 2**20  # releases: `optimal` of more takes minutes, and then gigabytes
@@ -38,37 +39,23 @@ def advanced(epsilon0: float, k: int, delta: float) -> float:
     return math.sqrt(-2 * k * math.log(delta)) * epsilon0 + k * epsilon0 * math.expm1(epsilon0)
 
 
-def optimal_delta(epsilon0: float, k: int, epsilon: float) -> float:
-    """The least δ at which k ε0-private releases are (ε, δ)-private (Kairouz, Oh & Viswanath 2015, Theorem 3.3).
+def response(epsilon0: float, k: int) -> PrivacyLoss:
+    """The loss of k-fold randomised response: (2l - k) ε0 with l ~ Bin(k, 1/(1 + e^-ε0)).
 
-    The worst case is k-fold randomised response: losses (2l - k) ε0 with l ~ Bin(k, 1/(1 + e^-ε0)).
+    No k ε0-private releases lose more, also if they are adaptive (Kairouz, Oh & Viswanath 2015, Theorem 3.3).
     """
+    from scipy import stats
+
     check(epsilon0, k)
-    return _spent(*_losses(epsilon0, k), epsilon)
+    heads = np.arange(k + 1, dtype=np.float64)
+    return PrivacyLoss((2 * heads - k) * epsilon0, np.exp(stats.binom.logpmf(heads, k, 1 / (1 + math.exp(-epsilon0)))))
 
 
 @cache
 def optimal(epsilon0: float, k: int, delta: float) -> float:
     """The least ε at which all k-fold compositions of ε0-private releases, also adaptive ones, are (ε, δ)-private."""
     check(epsilon0, k, delta)
-    losses = _losses(epsilon0, k)
-    if _spent(*losses, 0.0) <= delta:
-        return 0.0
-    return solve(lambda epsilon: _spent(*losses, epsilon), delta, k * epsilon0)
-
-
-def _losses(epsilon0: float, k: int) -> tuple[Floats, Floats]:
-    """The losses of k-fold randomised response, and the logarithms of their probabilities."""
-    from scipy import stats
-
-    heads = np.arange(k + 1)
-    loss = np.asarray((2 * heads - k) * epsilon0, np.float64)
-    return loss, stats.binom.logpmf(heads, k, 1 / (1 + math.exp(-epsilon0)))
-
-
-def _spent(loss: Floats, log_p: Floats, epsilon: float) -> float:
-    beyond = loss > epsilon
-    return float(np.sum(np.exp(log_p[beyond]) * -np.expm1(epsilon - loss[beyond])))
+    return response(epsilon0, k).epsilon(delta)
 
 
 def mixed_delta(epsilon0: float, mu: float, epsilon: float) -> float:
@@ -88,13 +75,19 @@ def mixed_delta(epsilon0: float, mu: float, epsilon: float) -> float:
 
 def mixed(epsilon0: float, mu: float, delta: float) -> float:
     """The least ε at which an ε0-private release and a μ-GDP one are together (ε, δ)-private."""
+    from scipy.optimize import brentq
+
     if mu == math.inf:
         return mu
     gaussian.check(mu, epsilon0, delta)
     if mixed_delta(epsilon0, mu, 0.0) <= delta:
         return 0.0
     most = (epsilon0 + gaussian.epsilon_of(mu, delta)) * (1 + 1e-9)  # by basic composition, and rounding
-    return solve(lambda epsilon: mixed_delta(epsilon0, mu, epsilon), delta, most)
+
+    def excess(epsilon: float) -> float:  # of the logarithm, as δ may be 1e-11, and above it where none is positive
+        return math.log(max(mixed_delta(epsilon0, mu, epsilon), 1e-320)) - math.log(delta)
+
+    return float(brentq(excess, 0.0, most, xtol=1e-12, rtol=1e-12))
 
 
 def mixed_mu(epsilon0: float, epsilon: float, delta: float) -> float:
@@ -108,15 +101,6 @@ def mixed_mu(epsilon0: float, epsilon: float, delta: float) -> float:
     while mixed_delta(epsilon0, most, epsilon) < delta:
         most *= 2
     return float(brentq(lambda mu: mixed_delta(epsilon0, mu, epsilon) - delta, least / 2, most, xtol=1e-14 * most))
-
-
-def solve(delta_of: Callable[[float], float], delta: float, most: float) -> float:
-    """The ε in (0, most] at which a decreasing δ(ε) equals δ, solved for the logarithms as δ may be 1e-11."""
-    from scipy import optimize
-
-    tiny = 1e-320  # below every δ, but with a logarithm
-    gap = lambda epsilon: math.log(max(delta_of(epsilon), tiny)) - math.log(delta)  # noqa: E731
-    return float(optimize.brentq(gap, 0.0, most, xtol=1e-12, rtol=1e-12))
 
 
 def concentrated(rho: float, delta: float) -> float:

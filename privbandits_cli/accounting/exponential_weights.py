@@ -11,28 +11,20 @@ that the proof sketch of Tossou & Dimitrakakis leaves out. Lemma A shows that th
     Lemma A. The range R = max_i D_i - min_i D_i never increases. Consequently the log-ratios ln(p_i/p'_i) of each
     later round lie in an interval of length R <= Δ that contains 0: the round is Δ-private and of Δ-bounded range.
 
-    Proof. Let ψ = ln Σ_j q'_j e^(D_j). Then ψ lies in [min D, max D], and q_i/q'_i = e^z with z = D_i - ψ. Suppose
-    that arm i is played with gain g. Then D_i changes by η g (1/p_i - 1/p'_i). Put b' = (1-γ) q'_i / (γ/K). Since
-    η = γ/K, the change equals g [1/(1 + b' e^z) - 1/(1 + b')]. Its sign is opposite to that of z. Its absolute value
-    is largest over b' at b' = e^(-z/2), so it is at most tanh(|z|/4) <= |z|/4. Hence D_i moves towards ψ and does
-    not pass it. As ψ lies in the old range, the range cannot grow. The log-ratios ln(q_i/q'_i) = D_i - ψ lie in an
-    interval of length R that contains 0. The floor moves each log-ratio towards 0, and since Σ p = Σ p' the
-    log-ratios of p cannot all lie on one side of 0. ∎
-
-The argument holds for each path of arms separately. It therefore also covers adversaries that react to the arms, such
-as switching costs. It needs gains: with losses, D_i moves away from ψ, and the difference is amplified.
+`docs/privacy/lemma_a.md` has the proof. It holds for each path of arms separately, and so for adversaries that react to
+the arms, such as switching costs. It needs gains: with losses, the difference is amplified.
 
 Units: nats, rounds. Domain: 0 < γ <= 1, K >= 2, 0 < Δ <= 1, k >= 1 later draws, 0 < δ < 1.
 """
 
 import math
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
-from privbandits_cli.accounting.composition import check, solve
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.accounting.composition import check
+from privbandits_cli.accounting.privacy_loss import PrivacyLoss
 
 MOST = 2**31  # silent rounds of a canary: with more, the logarithm of a binomial coefficient has lost its digits
 
@@ -126,20 +118,8 @@ def _canary_epsilon(game: ExponentialWeights, a: float, delta: float, base: floa
     spread = 40 * math.sqrt(c.silent * c.high)  # counts beyond have less mass than any delta
     counts = np.arange(max(0, int(c.silent * c.low - spread)), min(c.silent, int(c.silent * c.high + spread) + 50) + 1)
     low, high = (stats.binom.logpmf(counts, c.silent, p) for p in (c.low, c.high))
-    return max(_hockey_stick_epsilon(high, low, delta / c.p), _hockey_stick_epsilon(low, high, delta / c.p))
-
-
-def _hockey_stick_epsilon(log_p: Floats, log_q: Floats, delta: float) -> float:
-    """The ε at which the hockey-stick divergence of two laws on the same points is δ; 0 if it is at most δ at ε = 0."""
-    delta_of = partial(_divergence, log_p, log_q)
-    return 0.0 if delta_of(0.0) <= delta else solve(delta_of, delta, float((log_p - log_q).max()))
-
-
-def _divergence(log_p: Floats, log_q: Floats, epsilon: float) -> float:
-    """The hockey-stick divergence at ε of two laws on the same points."""
-    ratio = log_p - log_q
-    beyond = ratio > epsilon
-    return float(np.sum(np.exp(log_p[beyond]) * -np.expm1(epsilon - ratio[beyond])))
+    pairs = (high, low), (low, high)
+    return max(PrivacyLoss.between(*pair).epsilon(delta / c.p) for pair in pairs)
 
 
 def pure_attack(game: ExponentialWeights, base: float = 0.0) -> float:

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from privbandits_cli.accounting.privacy_loss import PrivacyLoss
 from privbandits_cli.numerics.types import Floats
 
 EXPONENT = 512.0  # a larger ε overflows, or takes probabilities that underflow
@@ -67,34 +68,18 @@ def cost(law: Noise, unit: float, delta: float, change: float | None = None, mod
     if isinstance(law, DiscreteLaplace) and modulus is not None:
         k: Floats = np.arange(modulus, dtype=np.float64)
         rate = 1.0 / (law.spread * unit)
-        seen = np.exp(np.logaddexp(-rate * k, -rate * (modulus - k)))  # Σ e^-|k + iM|/s over all i, up to a factor
-        here: Floats = seen / seen.sum()
-        return least(here, np.roll(here, step), delta)
+        seen = np.logaddexp(-rate * k, -rate * (modulus - k))  # ln Σ e^-|k + iM|/s over all i, up to a constant
+        seen -= np.logaddexp.reduce(seen)
+        return PrivacyLoss.between(seen, np.roll(seen, step)).epsilon(delta)
     own = masses(law, unit, step)
     both = np.concatenate([own[:0:-1], own])
     if both[:step].sum() > CUT * delta:
         return math.inf
-    if modulus is not None:
-        wrapped = np.asarray(np.bincount(np.arange(len(both)) % int(modulus), both, int(modulus)), np.float64)
-        return least(wrapped, np.roll(wrapped, step), delta)
-    return least(np.append(both, np.zeros(step)), np.append(np.zeros(step), both), delta)
-
-
-def least(here: Floats, there: Floats, delta: float) -> float:
-    """The least ε with Σ max(0, here - e^ε there) <= δ, of two laws on the same points; infinite from EXPONENT on."""
-    from scipy.optimize import brentq
-
-    if delta == 0:
-        with np.errstate(divide="ignore"):
-            ratios = np.log(here[here > 0]) - np.log(there[here > 0])
-        return max(0.0, float(ratios.max()))
-
-    def excess(epsilon: float) -> float:
-        return float(np.maximum(here - math.exp(epsilon) * there, 0.0).sum()) - delta
-
-    most = 1.0
-    while most < EXPONENT and excess(most) > 0:
-        most *= 2.0
-    if most >= EXPONENT:
-        return math.inf
-    return float(brentq(excess, 0.0, most, xtol=1e-12)) if excess(0.0) > 0 else 0.0
+    if modulus is None:
+        both = np.append(both, np.zeros(step))
+    else:
+        both = np.bincount(np.arange(len(both)) % int(modulus), both, int(modulus))
+    with np.errstate(divide="ignore"):
+        log_masses = np.log(both)
+    found = PrivacyLoss.between(log_masses, np.roll(log_masses, step)).epsilon(delta)
+    return found if found < EXPONENT else math.inf

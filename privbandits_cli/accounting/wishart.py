@@ -1,21 +1,13 @@
 """The privacy loss of Wishart noise W_p(L~² I, k) on a sum of [x; y] [x; y]' over rows of norm at most L~.
 
-Let one row a = L~ √r u with |u| = 1 be added or removed. All that distinguishes N + a a' from N is the Schur complement
-1/(u' N^-1 u). It is L~² C without the row, where C ~ χ² with ν = k - p + 1 degrees of freedom, and L~² (C + r) with it.
-So the mechanism is the location family of χ²_ν. Its density is log-concave for ν >= 2: the best tests are half-lines,
-and the power of each grows with r. The worst row has r = 1. With it and without it, the losses are
+With ν = k - p + 1 and C ~ χ²_ν, adding or removing a row of norm L~ has one of the losses
 
     1/2 - (ν - 2)/2 ln(1 + 1/C),     -1/2 - (ν - 2)/2 ln(1 - 1/C), infinite for C <= 1.
 
-Let a row be replaced by another. For orthogonal rows of norm L~ the loss is -(ν - 2)/2 ln(1 + (W22 - W11 - 1)/det W)
-with a 2 x 2 block W ~ W_2(I, ν + 1). The row of zeros is a row, too, so to replace may mean to remove or to add. With
-few rows of noise or a small δ, to remove is worse than orthogonal rows; the worst of the three counts. That no other
-pair of rows is worse was computed for pairs on a grid of norms and angles, not proved; its status is `numeric`. The
-following is proved. The noise is the sum of two independent parts with half the rows each, of which one hides that a
-row was removed and the other that one was added. So replacing costs at most one loss of each kind at k/2.
+If a row is replaced, the worst loss among some pairs of rows is computed, which is not proved to be the worst of all;
+that replacing costs at most one loss of each kind at k/2 is proved (`docs/privacy/privacy_loss.md`).
 
-The losses of several nodes add up. Their law is convolved on a grid to which losses are rounded up, so that δ is not
-understated, except for the rounding errors of the Fourier transform of about 1e-15. δ below 1e-9 is refused.
+δ below 1e-9 is refused, because the masses have an error of about 1e-16.
 """
 
 import math
@@ -26,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting.privacy_loss import PrivacyLoss, composed
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 
@@ -33,7 +26,7 @@ Change = Literal["add", "remove", "replace"]
 Cdf = Callable[[Floats], Floats]
 
 GRID = 2**18
-TAIL = 9.0  # standard deviations of the sum that the grid covers, with a margin for skewness
+TAIL = 9.0  # standard deviations of the sum; with a margin for skewness, they have GRID points
 MOST_FREEDOM = 1e7  # beyond this, the computation would take minutes
 LEAST_DELTA = 1e-9
 
@@ -104,55 +97,27 @@ def _moments(law: Cdf, most: float) -> tuple[float, float]:
     return mean, math.sqrt(float(mass @ (middle - mean) ** 2))
 
 
-class Losses:
-    """The law of the sum of the losses of several nodes, on a grid to which losses are rounded up."""
-
-    def __init__(self, changes: Sequence[Change], freedom: float, nodes: int) -> None:
-        """The losses of each of these changes at each of `nodes` nodes with ν = `freedom`."""
-        laws = [cdf(change, freedom) for change in changes]
-        moments = [_moments(law, reach(freedom)) for law in laws]
-        centre = nodes * sum(mean for mean, _ in moments)
-        spread = math.sqrt(nodes * sum(sd**2 for _, sd in moments))
-        span = 2 * (TAIL * spread + 6 * max(sd for _, sd in moments))
-        step = span / GRID
-        transform, self.infinite, first = np.ones(GRID // 2 + 1, np.complex128), 0.0, 0
-        for law, (mean, _) in zip(laws, moments, strict=True):
-            start = math.floor((mean - span / 2) / step)
-            edges: Floats = (start + np.arange(GRID + 1, dtype=np.float64)) * step
-            below = law(edges)
-            mass = np.diff(below)  # the losses in (edge, next edge], rounded up to the next edge
-            mass[0] += below[0]
-            transform *= np.fft.rfft(np.asarray(mass, np.float64)) ** nodes
-            first += nodes * (start + 1)
-            self.infinite += nodes * float(1 - below[-1])
-        summed = np.fft.irfft(transform, GRID)
-        turn = round((centre - span / 2) / step) - first  # rotates the cyclic convolution to the window of the sum
-        self.mass = np.maximum(np.roll(summed, -(turn % GRID)), 0)
-        self.losses = (first + turn + np.arange(GRID)) * step
-
-    def delta(self, epsilon: float) -> float:
-        """δ(ε)."""
-        over = self.losses > epsilon
-        spent = -np.expm1(epsilon - self.losses[over]) @ self.mass[over]
-        return min(1.0, float(spent) + self.infinite)
-
-    def epsilon(self, delta: float) -> float:
-        """The least ε at this δ, infinite if there is none."""
-        from scipy import optimize
-
-        if not LEAST_DELTA <= delta < 1:
-            raise ValueError(f"delta must lie in [{exact(LEAST_DELTA)}, 1) for Wishart noise, got {delta}")
-        if self.delta(0.0) <= delta:
-            return 0.0
-        most = float(self.losses[-1])
-        if self.delta(most) > delta:
-            return math.inf
-        return float(optimize.brentq(lambda x: self.delta(x) - delta, 0.0, most, rtol=1e-12))
+def losses(changes: Sequence[Change], freedom: float, nodes: int) -> PrivacyLoss:
+    """The sum of the losses of each of these changes at each of `nodes` nodes with ν = `freedom`, rounded up."""
+    laws = [cdf(change, freedom) for change in changes]
+    moments = [_moments(law, reach(freedom)) for law in laws]
+    spread = math.sqrt(nodes * sum(sd**2 for _, sd in moments))
+    span = 2 * (TAIL * spread + 6 * max(sd for _, sd in moments))
+    step = span / GRID
+    half = min(span / 2, reach(freedom))
+    ends = [(math.floor((mean - half) / step), math.ceil((mean + half) / step)) for mean, _ in moments]
+    edges = [np.arange(first, last + 1, dtype=np.float64) * step for first, last in ends]
+    return composed([(PrivacyLoss.rounded_up(law, at), nodes) for law, at in zip(laws, edges, strict=True)])
 
 
 def epsilon(delta: float, freedom: float, nodes: int, replace: bool = True) -> float:
     """The ε at δ of `nodes` nodes with ν = `freedom`, if a row is replaced (numeric), or added or removed (exact)."""
-    return max(_epsilon(change, delta, freedom, nodes) for change in _changes(replace))
+    return max(_epsilon((change,), delta, freedom, nodes) for change in _changes(replace))
+
+
+def epsilon_by_halves(delta: float, half_freedom: float, nodes: int) -> float:
+    """The proved bound on ε at δ if a row is replaced; `half_freedom` is ν of half the rows, k/2 - d."""
+    return _epsilon(("add", "remove"), delta, half_freedom, nodes)
 
 
 def _changes(replace: bool) -> tuple[Change, ...]:
@@ -161,14 +126,10 @@ def _changes(replace: bool) -> tuple[Change, ...]:
 
 
 @cache
-def _epsilon(change: Change, delta: float, freedom: float, nodes: int) -> float:
-    return Losses((change,), freedom, nodes).epsilon(delta)
-
-
-@cache
-def epsilon_by_halves(delta: float, half_freedom: float, nodes: int) -> float:
-    """The proved bound on ε at δ if a row is replaced; `half_freedom` is ν of half the rows, k/2 - d."""
-    return Losses(("add", "remove"), half_freedom, nodes).epsilon(delta)
+def _epsilon(changes: tuple[Change, ...], delta: float, freedom: float, nodes: int) -> float:
+    if not LEAST_DELTA <= delta < 1:
+        raise ValueError(f"delta must lie in [{exact(LEAST_DELTA)}, 1) for Wishart noise, got {delta}")
+    return losses(changes, freedom, nodes).epsilon(delta)
 
 
 @cache
@@ -186,7 +147,7 @@ def freedom(epsilon_: float, delta: float, nodes: int, replace: bool = True) -> 
     for change in _changes(replace):
 
         def excess(logarithm: float, change: Change = change) -> float:  # δ(ε) takes less time than ε(δ)
-            needed = Losses((change,), math.exp(logarithm), nodes).delta(epsilon_)
+            needed = losses((change,), math.exp(logarithm), nodes).delta(epsilon_)
             return math.log(max(needed, LEAST_DELTA**2) / delta)
 
         if not found or excess(math.log(found)) > 0:  # each δ falls in ν, so the largest ν is that of their maximum

@@ -123,8 +123,8 @@ def test_the_bounds_are_in_order(epsilon0, k, delta):
 @given(epsilons, st.integers(1, 60), deltas)
 def test_optimal_composition_inverts_its_delta(epsilon0, k, delta):
     epsilon = composition.optimal(epsilon0, k, delta)
-    assert composition.optimal_delta(epsilon0, k, epsilon + 1e-9) <= delta
-    assert epsilon == 0 or composition.optimal_delta(epsilon0, k, epsilon - 1e-9) >= delta
+    assert composition.response(epsilon0, k).delta(epsilon + 1e-9) <= delta
+    assert epsilon == 0 or composition.response(epsilon0, k).delta(epsilon - 1e-9) >= delta
 
 
 @given(epsilons, deltas)
@@ -144,7 +144,7 @@ def test_optimal_composition_by_enumeration():
                 one = p**heads * (1 - p) ** (k - heads)
                 other = p ** (k - heads) * (1 - p) ** heads
                 total += max(0.0, one - math.exp(epsilon) * other)
-            assert composition.optimal_delta(epsilon0, k, epsilon) == pytest.approx(total, abs=1e-12)
+            assert composition.response(epsilon0, k).delta(epsilon) == pytest.approx(total, abs=1e-12)
 
 
 def test_gaussian_mechanism_through_renyi_is_close_to_exact():
@@ -188,7 +188,7 @@ def test_the_epsilon_of_mixed_releases_inverts_its_delta(epsilon0, mu, delta):
 def test_mixed_releases_at_the_ends():
     assert composition.mixed(0.0, 1.0, 1e-5) == pytest.approx(gaussian.epsilon_of(1.0, 1e-5), rel=1e-9)
     assert composition.mixed(2.0, math.inf, 1e-5) == math.inf
-    assert composition.mixed_delta(2.0, 0.0, 1.0) == pytest.approx(composition.optimal_delta(2.0, 1, 1.0))
+    assert composition.mixed_delta(2.0, 0.0, 1.0) == pytest.approx(composition.response(2.0, 1).delta(1.0))
     for call in (lambda: composition.mixed(-1.0, 1.0, 0.1), lambda: composition.mixed_mu(1.0, 1.0, 0.1)):
         with pytest.raises(ValueError, match="epsilon"):
             call()

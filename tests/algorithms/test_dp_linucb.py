@@ -277,14 +277,14 @@ def test_exact_epsilons_of_the_notes():
 @pytest.mark.parametrize("change", ["add", "remove"])
 def test_one_node_has_the_privacy_of_a_shifted_chi_square(freedom, change):
     """δ(ε) is the gain of the best half-line; on the grid it is that or a step more."""
-    found = wishart.Losses((change,), freedom, 1)
+    found = wishart.losses((change,), freedom, 1)
     x = np.linspace(max(0, freedom - 18 * math.sqrt(freedom)), freedom + 18 * math.sqrt(freedom) + 40, 200_001)
     without, with_row = stats.chi2(freedom), stats.chi2(freedom, loc=1)
     p, q = (with_row.sf(x), without.sf(x)) if change == "add" else (without.cdf(x), with_row.cdf(x))
     for epsilon in (0.0, 0.5 / math.sqrt(freedom), 1.5 / math.sqrt(freedom)):
         exact = max(0.0, (p - math.exp(epsilon) * q).max())
         assert -1e-9 < found.delta(epsilon) - exact < found.losses[1] - found.losses[0]
-    swapped = wishart.Losses(("remove" if change == "add" else "add",), freedom, 1)  # the control
+    swapped = wishart.losses(("remove" if change == "add" else "add",), freedom, 1)  # the control
     assert abs(swapped.delta(epsilon) - exact) > 10 * (found.losses[1] - found.losses[0])
 
 
@@ -300,8 +300,8 @@ def test_losses_add_up(change):
     epsilon = 0.3
     sampled = np.maximum(0, -np.expm1(epsilon - total))
     error = 6 * sampled.std() / math.sqrt(runs)
-    assert abs(wishart.Losses((change,), freedom, nodes).delta(epsilon) - sampled.mean()) < error
-    assert abs(wishart.Losses((change,), freedom, nodes - 1).delta(epsilon) - sampled.mean()) > error
+    assert abs(wishart.losses((change,), freedom, nodes).delta(epsilon) - sampled.mean()) < error
+    assert abs(wishart.losses((change,), freedom, nodes - 1).delta(epsilon) - sampled.mean()) > error
 
 
 def test_the_loss_of_a_replaced_row_is_that_of_whole_matrices():
@@ -339,7 +339,7 @@ def test_a_row_may_be_replaced_by_zeros(freedom, delta):
     x, epsilon = np.linspace(0, 60, 200_001), wishart.epsilon(delta, freedom, 1)
     without, with_row = stats.chi2(freedom).cdf(x), stats.chi2(freedom, loc=1).cdf(x)
     assert (without - math.exp(epsilon) * with_row).max() <= delta
-    orthogonal = wishart.Losses(("replace",), freedom, 1).epsilon(delta)
+    orthogonal = wishart.losses(("replace",), freedom, 1).epsilon(delta)
     assert (without - math.exp(orthogonal) * with_row).max() > delta  # which alone would not suffice
 
 
@@ -348,7 +348,7 @@ def test_a_row_may_be_replaced_by_zeros(freedom, delta):
 def test_wishart_noise_has_the_epsilon_that_it_is_made_for(epsilon):
     freedom = wishart.freedom(epsilon, 0.1, 17)
     assert wishart.epsilon(0.1, freedom, 17) == pytest.approx(epsilon, rel=1e-3)
-    assert max(wishart.Losses((x,), freedom, 17).epsilon(0.1) for x in ("add", "remove")) <= epsilon * 1.001
+    assert max(wishart.losses((x,), freedom, 17).epsilon(0.1) for x in ("add", "remove")) <= epsilon * 1.001
 
 
 @pytest.mark.parametrize("runs", some([100_000, 400_000], 100_000))
