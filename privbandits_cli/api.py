@@ -182,11 +182,7 @@ def evaluate(
 
 
 def simulate_log(
-    experiment: Experiment | str | Path,
-    path: str | Path,
-    rows: int,
-    temperature: float = 0.5,
-    share: float = 0.2,
+    experiment: Experiment | str | Path, path: str | Path, rows: int, temperature: float = 0.5, share: float = 0.2
 ) -> "tuple[Floats, Floats]":
     """Write a log of decisions in a contextual game to a CSV, whose truth is known.
 

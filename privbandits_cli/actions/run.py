@@ -22,7 +22,7 @@ from privbandits_cli.engine.store import Store, Trials
 from privbandits_cli.experiment.config import ConfigError
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
-from privbandits_cli.experiment.received import KEPT
+from privbandits_cli.experiment.received import INCLUDED
 from privbandits_cli.figures import write
 from privbandits_cli.plugins import messages
 
@@ -181,8 +181,8 @@ def _write_yaml(path: Path, content: dict[str, Any]) -> None:
 def _keep_included(plan: Plan, store: Store) -> None:
     """Keep copies of the users' files that play: with them a figure can be redrawn, and a run repeated."""
     for source in (source for source in plan.own_files if not source.installed):
-        (store.folder / KEPT).mkdir(exist_ok=True)
-        write_atomically(store.folder / KEPT / f"{source.name}.py", source.text.encode())
+        (store.folder / INCLUDED).mkdir(exist_ok=True)
+        write_atomically(store.folder / INCLUDED / f"{source.name}.py", source.text.encode())
 
 
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:

@@ -3,12 +3,10 @@
 An arm's gain is 1 if the round's number, uniform on [0, 1), is below the arm's mean. The regret is pseudo-regret.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.drawing import filled
@@ -16,6 +14,7 @@ from privbandits_cli.games.heavy_tails import Stationary
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, record
 from privbandits_cli.numerics.sfc64 import uniform, words_of
+from privbandits_cli.numerics.types import Blocks, Tables
 
 
 def coins_row(state: Record, layers: Record, out: Floats) -> None:
@@ -30,9 +29,7 @@ class Parameters(Stationary):
 
     display = "Bernoulli"
 
-    def gains_in_lanes(
-        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
+    def gains_in_lanes(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         means = self.mean_gains(setting)
         fill = filled(coins_row, [record(means=means, **words_of(rng)) for rng in rngs], (len(means),))
         for block in rounds():

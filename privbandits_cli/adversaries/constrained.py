@@ -9,19 +9,18 @@ different turns.
 The gap does not change, so the regret is pseudo-regret: Δ for each round in which another arm is played.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.adversaries.stochastic import bernoulli, one_better
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
+from privbandits_cli.numerics.types import Blocks, Tables
 
-LAST_ROUNDS = np.cumsum(np.ceil(1.6 ** np.arange(100.0)))  # of each turn; the longest game has 2^62 rounds
+LAST_ROUNDS = np.cumsum(np.ceil(1.6 ** np.arange(100.0)))  # each turn's; the longest game has 2^62 rounds
 
 
 class Parameters(bandit.Adversary):
@@ -35,9 +34,7 @@ class Parameters(bandit.Adversary):
         """The means, averaged over the two kinds of turns."""
         return one_better(setting.n_arms, (1 + self.gap) / 2, (1 - self.gap) / 2)
 
-    def gains_in_lanes(
-        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
+    def gains_in_lanes(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         draw = bernoulli(rngs, np.full(setting.n_arms, self.gap))
         for block in rounds():
             rows = draw(len(block))

@@ -4,14 +4,13 @@ Arm 1 always gives 0.38, arm 2 gives 1 on even rounds, arm 3 gives 1 on multiple
 is the best with 1/2 per round, but arm 1 never gives 0.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from privbandits_cli.games import bandit
+from privbandits_cli.numerics.types import Blocks, Tables
 
 
 class Parameters(bandit.Adversary):
@@ -19,9 +18,7 @@ class Parameters(bandit.Adversary):
 
     display = "Deterministic"
 
-    def gains_in_lanes(
-        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
+    def gains_in_lanes(self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         pattern = np.zeros((6, setting.n_arms))  # row i: the gains of rounds t with t mod 6 = i
         pattern[:, 0] = 0.38
         pattern[::2, 1] = 1.0

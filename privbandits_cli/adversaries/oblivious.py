@@ -5,16 +5,15 @@ that row until the next multiple. The paper does not specify the rounds before t
 row that is drawn before the game.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.adversaries.stochastic import bernoulli, one_better
 from privbandits_cli.games import bandit
+from privbandits_cli.numerics.types import Blocks, Tables
 
 
 class Parameters(bandit.Adversary):
@@ -25,9 +24,7 @@ class Parameters(bandit.Adversary):
     period: int = Field(200, ge=1, description="rounds between two draws")
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
-    def gains_in_lanes(
-        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
+    def gains_in_lanes(self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         draw = bernoulli(rngs, one_better(setting.n_arms, 0.5 + self.spread, 0.5))
         rows = draw(1)
         held = 0  # rows[0] is the row of the rounds from held * period on

@@ -3,12 +3,10 @@
 The gains of arm 1 are drawn i.i.d. from Bern(0.55), those of all other arms from Bern(0.5).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games import bandit
@@ -17,6 +15,7 @@ from privbandits_cli.games.drawing import filled
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, record
 from privbandits_cli.numerics.sfc64 import uniform, word_of, words_of
+from privbandits_cli.numerics.types import Blocks, Tables
 
 SIXTEEN = np.uint64(2**16 - 1)  # bits
 
@@ -61,9 +60,7 @@ def one_better(n_arms: int, best: float, others: float) -> Floats:
 class Coins(bandit.Adversary):
     """An adversary whose gains are all independent Bernoulli numbers."""
 
-    def gains_in_lanes(
-        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
+    def gains_in_lanes(self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         draw = bernoulli(rngs, self.coins(setting))
         for block in rounds():
             yield draw(len(block))

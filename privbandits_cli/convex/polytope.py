@@ -79,8 +79,12 @@ class Polytope(Space):
         inside = self.rounded
         slope = cost @ inside.axes
         length = float(np.linalg.norm(slope))
-        below = length * _least(slope / length, inside.rows) if length > 0 else 0.0
-        return float(cost @ inside.centre) + below
+        if length == 0:
+            return float(cost @ inside.centre)
+        found = _linprog(slope / length, inside.rows, np.ones(len(inside.rows)), (None, None))
+        if found.status != 0:
+            raise ArithmeticError(f"no best point of the polytope was found: {found.message}")
+        return float(cost @ inside.centre) + length * float(found.fun)
 
     def errors(self) -> Iterator[str]:
         try:
@@ -180,14 +184,6 @@ def _analytic_centre(unit: Floats, b: Floats, u: Floats) -> tuple[Floats, Floats
     else:
         raise ValueError(f"the polytope's analytic centre was not found: Newton's decrement stays at {decrement:.2g}")
     return u, q, r
-
-
-def _least(cost: Floats, rows: Floats) -> float:
-    """min <cost, z> over rows z <= 1, for a cost of length 1."""
-    found = _linprog(cost, rows, np.ones(len(rows)), (None, None))
-    if found.status != 0:
-        raise ArithmeticError(f"no best point of the polytope was found: {found.message}")
-    return float(found.fun)
 
 
 def _linprog(cost: Floats, rows: Floats, b: Floats, bounds: Any) -> Any:

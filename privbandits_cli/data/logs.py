@@ -30,7 +30,7 @@ from privbandits_cli.data.tables import (
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
-ROUNDING = 1e-6  # of a number in a file, which may have 32 bits
+ROUNDING = 1e-6  # the error of a number in a file, which may have 32 bits
 DIGITS = range(2, 7)  # after the point, to which propensities may be rounded
 NAMES = {  # in lower case
     "action": ("action", "actions", "action_id", "arm", "arm_id", "chosen_action", "chosen_arm", "a"),
@@ -43,7 +43,7 @@ class Logged(NamedTuple):
     """A log: n events, K actions, p features."""
 
     rows: Floats  # features, [n, p]
-    names: tuple[str, ...]  # of the features
+    names: tuple[str, ...]  # the features' names
     free: tuple[bool, ...]  # whether a feature is none of those that follow from others, as a text's last column does
     low: Floats  # [p]
     factor: Floats  # [p]: (x - low) factor maps each feature to [0, c], where c makes the longest row a unit vector

@@ -23,13 +23,13 @@ from privbandits_cli.numerics.text import SPELLED, exact, meant
 from privbandits_cli.numerics.types import Floats, Ints
 
 FEW_TEXTS = 20  # that all begin with a number and end in the same word may be names
-MOST_TEXTS = 100  # of a column; more of them are names, not features
+MOST_TEXTS = 100  # in a column; more of them are names, not features
 MOST_CLASSES = 1000
 LONG = 60  # characters of a name in a message
 READ_AS = f"tables are read from {text_files.READ} files"
 AS_THE_FIRST = "a line has as many columns as the first; delete comments, and separators at the ends of lines"
 CHOOSE = "name the columns to use, `features: [...]`"
-_OF_WHAT = f"make them numbers or texts, or {CHOOSE}"
+NUMBERS_OR_TEXTS = f"make them numbers or texts, or {CHOOSE}"
 PART = 2**16  # rows that are looked at together
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 UNIT = re.compile(rf"(?:{NUMBER.pattern}) ?([^\W\d_]+)")  # 0.86 kg
@@ -39,7 +39,7 @@ class Texts(NamedTuple):
     """A column of texts."""
 
     names: tuple[str, ...]  # the different ones, sorted
-    places: Ints  # of the text of each row among them, [n]
+    places: Ints  # the place among them of each row's text, [n]
 
 
 Column = NDArray[Any] | Texts
@@ -49,7 +49,7 @@ class Labelled(NamedTuple):
     """A table: rows of features and their classes."""
 
     rows: Floats  # [n, p]
-    names: tuple[str, ...]  # of the features
+    names: tuple[str, ...]  # the features' names
     low: Floats  # [p]
     factor: Floats  # [p]: (x - low) factor maps each feature to [0, c], where c makes the longest row a unit vector
     target: str  # the column of the classes
@@ -275,9 +275,7 @@ def _of_arrow(path: str, name: str, column: Any) -> Column:
 def _numbers(path: str, name: str, column: NDArray[Any]) -> NDArray[Any]:
     """The column; ValueError if it does not hold a finite number in each row."""
     if column.dtype.kind not in "biuf" or column.ndim != 1:
-        raise ValueError(
-            f"{path}: column {name!r} holds {column.dtype} values: make them numbers or texts, or {CHOOSE}"
-        )
+        raise ValueError(f"{path}: column {name!r} holds {column.dtype} values: {NUMBERS_OR_TEXTS}")
     if column.dtype.kind == "f" and not np.isfinite(column).all():
         raise _empty(path, int(np.argmin(np.isfinite(column))), name, "no finite number")
     return column
@@ -327,7 +325,7 @@ def _of_values(path: str, name: str, values: Sequence[Any]) -> Column:
     if None in values:
         raise _empty(path, values.index(None), name)
     if others := [value for value in values if not isinstance(value, str | int | float)]:
-        raise ValueError(f"{path}: column {name!r} holds {type(others[0]).__name__} values: {_OF_WHAT}")
+        raise ValueError(f"{path}: column {name!r} holds {type(others[0]).__name__} values: {NUMBERS_OR_TEXTS}")
     texts = [isinstance(value, str) for value in values]
     if not any(texts):
         return _numbers(path, name, np.array(values))
@@ -343,7 +341,10 @@ def _of_texts(texts: NDArray[Any]) -> Texts:
 
 def _of_array(path: str, wanted: Collection[str]) -> Iterator[tuple[str, Column]]:
     """The columns of an array by name."""
-    yield from ((name, _of_field(path, name, column)) for name, column in _array(path).items() if name in wanted)
+    for name, column in _array(path).items():
+        if name in wanted:
+            texts = column.dtype.kind == "U" and column.ndim == 1
+            yield name, _of_texts(column) if texts else _numbers(path, name, column)
 
 
 def _array(path: str) -> dict[str, NDArray[Any]]:
@@ -354,13 +355,6 @@ def _array(path: str) -> dict[str, NDArray[Any]]:
     if found.ndim != 2 or found.dtype.kind not in "fiub" or not found.size:
         raise ValueError(f"{path}: an array of shape {found.shape}, {found.dtype}: a table is numbers [rows, columns]")
     return {str(i + 1): found[:, i] for i in range(found.shape[1])}
-
-
-def _of_field(path: str, name: str, column: NDArray[Any]) -> Column:
-    """The numbers or texts of a named column of an array."""
-    if column.dtype.kind != "U" or column.ndim != 1:
-        return _numbers(path, name, column)
-    return _of_texts(column)
 
 
 def _arrow(path: str, read: Callable[[str], Iterator[Any]]) -> Iterator[Any]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from privbandits_cli.engine.play import Played
 from privbandits_cli.experiment.files import DiskWarning, of_file, write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
-from privbandits_cli.experiment.received import KEPT, inside
+from privbandits_cli.experiment.received import INCLUDED, inside
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.digests import imports, of_modules, sha
 from privbandits_cli.numerics.types import Floats
@@ -136,7 +136,7 @@ class Store:
         Warns where the file system has no locks, as some of NFS and Lustre: the folder is then not reserved. Raises
         Outside if a file or folder that is written to is a link that leads out of it.
         """
-        places = [inside(self.folder, name) for name in ("chunks", "lock", "journal.jsonl", KEPT)]
+        places = [inside(self.folder, name) for name in ("chunks", "lock", "journal.jsonl", INCLUDED)]
         self.chunks.mkdir(parents=True, exist_ok=True)
         with places[1].open("a+", encoding="utf-8") as lock:
             try:

@@ -1,21 +1,14 @@
 """The claims of a config: parsed, and checked against the curves and checkpoints of its experiment."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from privbandits_cli.experiment.consistency import SWEEPABLE
 from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import ENOUGH, suggestion
-from privbandits_cli.experiment.expressions import (
-    QUANTITIES,
-    ClaimError,
-    Condition,
-    Expression,
-    Scope,
-    Side,
-    parse,
-)
+from privbandits_cli.experiment.expressions import QUANTITIES, ClaimError, Condition, Expression, Scope, Side, parse
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.patience import OutOfTime
 from privbandits_cli.experiment.settings import listed
@@ -88,20 +81,18 @@ def _check_parameters(scope: Scope, known: Known) -> None:
     if scope.worst is not None and scope.worst[0] not in swept:
         name, at = scope.worst
         raise ClaimError(f"this experiment does not sweep a parameter '{name}'" + suggestion(name, swept), at)
+    described = [{key: value} for key in SWEEPABLE for value in listed(getattr(known.keys, key))]
+    described += map(_described, players)
     for condition in scope.where:
-        _check_condition(condition, list(_values(condition.name, known.keys, players)), swept)
+        _check_condition(condition, described, swept)
 
 
-def _values(name: str, keys: Keys, players: Iterable[Variant]) -> Iterator[Any]:
-    """All values that a parameter takes in the experiment."""
-    if name in SWEEPABLE:
-        yield from listed(getattr(keys, name))
-    for variant in players:
-        described = {**flat(variant.parameters.described()), **variant.swept}
-        yield from [described[name]] if described.get(name) is not None else []
+def _described(variant: Variant) -> dict[str, Any]:
+    return {**flat(variant.parameters.described()), **variant.swept}
 
 
-def _check_condition(condition: Condition, values: Sequence[Any], known: Iterable[str]) -> None:
+def _check_condition(condition: Condition, described: Iterable[Mapping[str, Any]], known: Iterable[str]) -> None:
+    values = [each[condition.name] for each in described if each.get(condition.name) is not None]
     if not values:
         hint = suggestion(condition.name, known)
         raise ClaimError(f"no curve has a parameter '{condition.name}'" + hint, condition.at)
@@ -126,22 +117,16 @@ def _check_side(side: Side, scope: Scope, known: Known) -> None:
         raise ClaimError(f"this experiment has no {what} '{curve.name}'" + suggestion(curve.name, names), curve.at)
     if known.tuned is None:  # conditions are on tuned parameters
         return
+    described = [_described(variant) | {"panel": variant.panel} for variant in named]
     for condition in curve.where:
-        described = [described_of(variant) for variant in named]
-        values = [each[condition.name] for each in described if each.get(condition.name) is not None]
-        _check_condition(condition, values, dict.fromkeys(name for each in described for name in each))
-    selected = [v for v in named if all(c.admits(described_of(v).get(c.name)) for c in curve.where)]
-    entries = {variant.loc for variant in selected}
+        _check_condition(condition, described, dict.fromkeys(name for each in described for name in each))
+    selects = [all(c.admits(each.get(c.name)) for c in curve.where) for each in described]
+    entries = {variant.loc for variant in compress(named, selects)}
     if len(entries) > 1:
         hint = "select one by its 'label' or by parameters in [ ]"
         raise ClaimError(f"'{curve.name}' is {len(entries)} entries of this experiment: {hint}", curve.at)
     if not entries:
         raise ClaimError(f"no '{curve.name}' has all of these parameters", curve.at)
-
-
-def described_of(variant: Variant) -> dict[str, Any]:
-    """What distinguishes the curves of an algorithm: its parameters and its panel."""
-    return {**flat(variant.parameters.described()), **variant.swept, "panel": variant.panel}
 
 
 def _name(variant: Variant, labelled: bool) -> str:

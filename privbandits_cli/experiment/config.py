@@ -19,7 +19,7 @@ from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
 from privbandits_cli.experiment.patience import OutOfTime, Patience
-from privbandits_cli.experiment.received import KEPT, Admit, Outside, everything, inside
+from privbandits_cli.experiment.received import INCLUDED, Admit, Outside, everything, inside
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Adversary, Setting
@@ -202,7 +202,7 @@ def _included(document: Document, folder: Path, further: Sequence[Path], admit: 
     files = []
     for name, loc in names.items():
         try:
-            copy = inside(folder, f"{KEPT}/{Path(name).name}")
+            copy = inside(folder, f"{INCLUDED}/{Path(name).name}")
         except Outside as error:
             document.errors.append(Error(loc, str(error)))
             continue

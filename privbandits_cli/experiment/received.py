@@ -13,7 +13,7 @@ from typing import Protocol
 
 from privbandits_cli.plugins.loader import IncludeError
 
-KEPT = "included"  # where a results folder keeps copies of the users' files that played
+INCLUDED = "included"  # where a results folder keeps copies of the users' files that played
 # Control characters except tab and line ends, the signs that change the direction of a text, and halves of characters.
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
 
@@ -59,7 +59,7 @@ class Trust:
     def check(self, folder: Path) -> None:
         """Raise Untrusted if a file that the user names is not the one that played in a results folder."""
         for file in self.include:
-            copy = inside(folder, f"{KEPT}/{file.name}")
+            copy = inside(folder, f"{INCLUDED}/{file.name}")
             if copy.exists() and file.exists() and copy.read_bytes() != file.read_bytes():
                 raise Untrusted(f"{file} is not the file that played: it differs from {copy}")
 
@@ -67,7 +67,7 @@ class Trust:
         """As `admit`, of the config of a results folder: only the copies in that folder may be executed."""
         self.admit(config, files, executed=executed)
         for file in files if executed else ():
-            if file.parent != Path(config).parent / KEPT:
+            if file.parent != Path(config).parent / INCLUDED:
                 raise Untrusted(f"{config} needs {file.name}, of which the folder keeps no copy: name it by --include")
 
 
@@ -88,7 +88,7 @@ def inside(folder: Path, name: str) -> Path:
 
 def copies(folder: Path) -> list[Path]:
     """The copies of users' files in a results folder."""
-    return [inside(folder, f"{KEPT}/{file.name}") for file in sorted(folder.glob(f"{KEPT}/*.py"))]
+    return [inside(folder, f"{INCLUDED}/{file.name}") for file in sorted(folder.glob(f"{INCLUDED}/*.py"))]
 
 
 def shown(text: str) -> str:

@@ -76,22 +76,21 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
         if not isinstance(text, str):
             errors.append(Error((*loc, key), f"a {key} should be text, got {short(repr(text))}"))
     values = {key: value for key, value in entry.items() if key not in ("name", *drawn)}
-    choices = [_choices(registry, model, key, value, (*loc, key), errors) for key, value in values.items()]
-    unread = {missing(loc, key) for key, choice in zip(values, choices, strict=True) if not choice}
-    values = {key: value for (key, value), choice in zip(values.items(), choices, strict=True) if choice}
-    choices = [choice for choice in choices if choice]  # the others have no valid value, and their errors are known
-    if math.prod(map(len, choices)) > MOST_VARIANTS:
+    choices = {key: _choices(registry, model, key, value, (*loc, key), errors) for key, value in values.items()}
+    unread = {missing(loc, key) for key, valid in choices.items() if not valid}  # the errors of these are known
+    choices = {key: valid for key, valid in choices.items() if valid}
+    if math.prod(map(len, choices.values())) > MOST_VARIANTS:
         errors.append(Error(loc, f"its lists have more than {MOST_VARIANTS:,} combinations: sweep fewer values"))
         return []
     out = []
-    for combination in itertools.product(*choices):
-        chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
+    for combination in itertools.product(*choices.values()):
+        chosen = {key: choice.value for key, choice in zip(choices, combination, strict=True)}
         swept = {name: value for choice in combination for name, value in choice.swept.items()}
         try:
             made = Variant(model.model_validate(chosen), loc=loc, swept=swept, **drawn)
             out += [] if unread else [made]
         except ValidationError as error:
-            places = {key: choice.loc for key, choice in zip(values, combination, strict=True)}
+            places = {key: choice.loc for key, choice in zip(choices, combination, strict=True)}
             found = translated(error, model, chosen, loc, places)
             errors.extend(islice((each for each in found if each not in unread), ENOUGH))
             if len(errors) > ENOUGH:

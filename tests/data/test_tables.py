@@ -125,10 +125,7 @@ WRONG = {
     "t.csv: no column is called '0': `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 0),
     "t.csv: every row has the class a: a game needs two or more": (["x,kind", "1,a", "2,a"], "kind"),
     "t.csv: there is no column beside the target 'kind'": (["kind", "a", "b"], "kind"),
-    "t.csv: row 2 has no value in column 'x': fill it in, or leave the row out": (
-        ["x,kind", "1,a", ",b"],
-        "kind",
-    ),
+    "t.csv: row 2 has no value in column 'x': fill it in, or leave the row out": (["x,kind", "1,a", ",b"], "kind"),
     "t.csv: row 1 has no finite number in column 'x'": (["x,kind", "inf,a", "2,b"], "kind"),
     "t.csv: row 2 has no value in column 'colour'": (["colour,kind", "red,a", ",b"], "kind"),
     "t.csv: row 2 has no value in column 'kind'": (["x,kind", "1,a", "2,"], "kind"),

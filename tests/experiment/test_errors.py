@@ -218,14 +218,8 @@ def many(n):
     ("lines", "said"),
     [
         (f"algorithms: {{name: exp3, gamma: [{many(10_001)}]}}", "more than 10,000 combinations"),
-        (
-            f"algorithms: [{{name: exp3, gamma: [{many(5_999)}]}}, tsallis_inf]",
-            "12,000 curves, more than 10,000",
-        ),
-        (
-            f"algorithms: {{name: exp3, gamma: [{many(11)}]}}\ncheckpoints: 100000",
-            "2,200,000 rows, more than",
-        ),
+        (f"algorithms: [{{name: exp3, gamma: [{many(5_999)}]}}, tsallis_inf]", "12,000 curves, more than 10,000"),
+        (f"algorithms: {{name: exp3, gamma: [{many(11)}]}}\ncheckpoints: 100000", "2,200,000 rows, more than"),
     ],
     ids=["combinations", "curves", "rows"],
 )

@@ -87,11 +87,7 @@ def test_an_error_in_a_claim_is_reported_at_its_position(text, at, message):
     [
         ("exp < exp3", "exp <", "this experiment has no algorithm 'exp', did you mean 'exp3'?"),
         ("'EXP4' < exp3", "'EXP4'", "this experiment has no label 'EXP4', did you mean 'EXP3'?"),
-        (
-            "in stochastik: exp3 < exp3_tau",
-            "stochastik",
-            "has no panel 'stochastik', did you mean 'stochastic'?",
-        ),
+        ("in stochastik: exp3 < exp3_tau", "stochastik", "has no panel 'stochastik', did you mean 'stochastic'?"),
         (
             "at round 100: exp3 < exp3_tau",
             "round",
