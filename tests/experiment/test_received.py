@@ -50,6 +50,17 @@ def call(*words):
     return found
 
 
+def refused(*said, by):
+    """Each of these commands is refused, with all of this in its message."""
+    for words in by:
+        found = call(*words.split())
+        assert found.exit_code == 2 and all(part in found.stderr for part in said), (words, found.output)
+
+
+LOOKS = "plot results/own --format svg", "report results/own"
+LINKED = "a link to a place outside of the folder"
+
+
 def forget():
     """Let users' files be executed again, as in another process."""
     for name in list(sources):
@@ -178,10 +189,8 @@ def test_a_folder_without_the_record_says_what_it_needs(own):
 
 
 def test_check_and_merge_say_what_they_need(own):
-    for words in ("check results/own", "check results", "merge results/own-shard-1-of-2 --results merged"):
-        refused = call(*words.split())
-        assert refused.exit_code == 2 and "needs" in refused.stderr and "mine.py" in refused.stderr, words
-        assert "--include FILE.py or --trust executes it" in refused.stderr
+    commands = "check results/own", "check results", "merge results/own-shard-1-of-2 --results merged"
+    refused("needs", "mine.py", "--include FILE.py or --trust executes it", by=commands)
     assert not Path("merged").exists()
     assert "no claims about results/own: configs/own.yaml needs mine.py" in call("report", "results/own").stderr
     changed("configs/own.yaml", claims=None)
@@ -199,8 +208,7 @@ def test_shards_merge_to_the_same_bytes(own):
 def test_another_file_than_the_one_that_played_is_refused(own):
     Path("mine.py").write_text(Path("mine.py").read_text() + "\n# edited\n")
     for words in ("plot results/own --bounds", "report results/own", "merge results/own-shard-1-of-2"):
-        refused = call(*words.split(), "--include", "mine.py")
-        assert refused.exit_code == 2 and "mine.py is not the file that played: it differs from" in refused.stderr
+        refused("mine.py is not the file that played: it differs from", by=[f"{words} --include mine.py"])
         assert not executed()
 
 
@@ -208,9 +216,8 @@ def test_a_bound_that_fails_is_recorded_as_such(own):
     text = FILE.replace("return 3.0 * rounds**0.5", "raise ValueError('no luck')")
     Path("mine.py").write_text(text)
     assert call("run", "own.yaml", "-q", "experiment=failing").exit_code == 0
-    result = call("plot", "results/failing", "--bounds")
     line = 1 + text[: text.index("raise ValueError")].count("\n")
-    assert result.exit_code == 2 and f"no bound of Mine: mine.py:{line}: ValueError: no luck" in result.stderr
+    refused(f"no bound of Mine: mine.py:{line}: ValueError: no luck", by=["plot results/failing --bounds"])
 
 
 # ------------------------------------------------------------------------- what is executed is announced
@@ -339,17 +346,13 @@ def test_a_journal_that_no_run_wrote_stops_nothing(own, line):
 )
 def test_a_manifest_that_no_run_wrote_is_an_error(own, wrong):
     changed("results/own/manifest.json", **wrong)
-    for words in ("plot results/own --format svg", "report results/own"):
-        found = call(*words.split())
-        assert found.exit_code == 2 and "manifest.json is not a manifest: run the experiment again" in found.stderr
+    refused("manifest.json is not a manifest: run the experiment again", by=LOOKS)
 
 
 @pytest.mark.parametrize("text", some(["", "{", "[" * 100_000, "[]", '"x"', "\xff"], "{", "[" * 100_000, "[]", "\xff"))
 def test_a_manifest_that_is_none_is_an_error_and_a_run_writes_it_anew(own, text):
     Path("results/own/manifest.json").write_bytes(text.encode("latin-1"))
-    for words in ("plot results/own --format svg", "report results/own"):
-        found = call(*words.split())
-        assert found.exit_code == 2 and "run the experiment again" in found.stderr
+    refused("run the experiment again", by=LOOKS)
     assert (
         call("run", "own.yaml", "-q").exit_code == 0 and call("plot", "results/own", "--format", "svg").exit_code == 0
     )
@@ -360,8 +363,7 @@ def test_theory_of_another_run_is_an_error(own):
     key = next(key for key, one in curves.items() if "theory" in one)
     curves[key]["theory"] = {"bound": [1.0], "rates": []}
     changed("results/own/manifest.json", curves=curves)
-    found = call("plot", "results/own", "--bounds")
-    assert found.exit_code == 2 and "of different runs: run the experiment again" in found.stderr
+    refused("of different runs: run the experiment again", by=["plot results/own --bounds"])
 
 
 CONFIGS = {
@@ -379,9 +381,7 @@ CONFIGS = {
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_config_in_a_results_folder_is_data(own, name):
     Path("results/own/config.yaml").write_text(CONFIGS[name])
-    for words in ("plot results/own --format svg", "report results/own"):
-        found = call(*words.split())
-        assert found.exit_code == 2 and "config.yaml" in found.stderr, found.stderr
+    refused("config.yaml", by=LOOKS)
     assert not Path("marker").exists()
 
 
@@ -424,8 +424,8 @@ def test_a_config_names_no_file_outside_of_its_folder(own, tmp_path):
     changed("configs/own.yaml", experiment="evil")
     shutil.move("configs/own.yaml", "evil.yaml")
     changed("results/own/config.yaml", experiment="../evil", include=["mine.py"])
-    checked = call("check", "results/own")
-    assert checked.exit_code == 2 and "configs/own.yaml does not exist" in checked.stderr and not executed()
+    refused("configs/own.yaml does not exist", by=["check results/own"])
+    assert not executed()
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "manifest.json", "summary.csv", "final.csv", "included"])
@@ -436,8 +436,7 @@ def test_a_link_out_of_the_folder_is_not_followed(own, tmp_path, name):
     place.symlink_to(secret)
     words = ("plot results/own --kind distribution", "report results/own", "compare results/own results/own")
     for command in words if name != "included" else ("plot results/own --bounds --trust", "report results/own --trust"):
-        found = call(*command.split())
-        assert found.exit_code == 2 and f"{place}" in found.stderr and "a link to a place outside" in found.stderr
+        refused(f"{place}", LINKED, by=[command])
         assert not executed()
     assert not Path("results/own/report.html").exists()
 
@@ -445,9 +444,7 @@ def test_a_link_out_of_the_folder_is_not_followed(own, tmp_path, name):
 def test_a_tree_of_results_has_no_linked_folder(own, tmp_path):
     shutil.move("results/own", tmp_path / "far")
     Path("results/own").symlink_to(tmp_path / "far")
-    for words in ("plot results --format svg", "report results"):
-        found = call(*words.split())
-        assert found.exit_code == 2 and "results/own: a link to a place outside of the folder" in found.stderr
+    refused(f"results/own: {LINKED}", by=["plot results --format svg", "report results"])
     assert not (tmp_path / "far/report.html").exists()
 
 
@@ -470,9 +467,7 @@ def test_a_run_writes_through_no_link(own, tmp_path, name):
     victim.mkdir() if name in ("chunks", "included") else victim.write_text("mine\n")
     (tmp_path / "victim" / ".x.tmp1").write_text("") if victim.is_dir() else None
     place.symlink_to(victim)
-    for words in ("run own.yaml", "merge results/own-shard-1-of-2 --trust"):
-        refused = call(*words.split())
-        assert refused.exit_code == 2 and f"{place}: a link to a place outside of the folder" in refused.stderr
+    refused(f"{place}: {LINKED}", by=["run own.yaml", "merge results/own-shard-1-of-2 --trust"])
     assert victim.read_text() == "mine\n" if victim.is_file() else os.listdir(victim) == [".x.tmp1"]
 
 
@@ -500,8 +495,7 @@ def test_data_that_a_config_names_are_not_read(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "stamp", lambda path: read.append(path) or (1, 1))
     assert call("report", "results/small").exit_code == 0 and call("plot", "results/small", "--bounds").exit_code == 0
     assert "EXP3" in [block["algorithm"] for block in gather(Path("results/small")).privacy]
-    merged = call("merge", "results/small-shard-1-of-2", "--results", "merged")
-    assert merged.exit_code == 2 and "needs clicks.csv: --trust reads it" in merged.stderr
+    refused("needs clicks.csv: --trust reads it", by=["merge results/small-shard-1-of-2 --results merged"])
     changed("results/small/manifest.json", ledger=None)
     assert gather(Path("results/small")).unknown.endswith("needs clicks.csv: --trust reads it.")
     assert read == []
@@ -579,8 +573,7 @@ def test_the_terminal_obeys_no_text(own):
     for path, escape in (("summary.csv", ESCAPE), ("final.csv", ESCAPE), ("manifest.json", json.dumps(ESCAPE)[1:-1])):
         text = Path("results/own", path).read_text()
         Path("results/own", path).write_text(text.replace("[x", f"{escape}[x"))
-    compared = call("compare", "results/own", "results/own-shard-1-of-2")
-    assert compared.exit_code == 2
+    refused("", by=["compare results/own results/own-shard-1-of-2"])
     shutil.copytree("results/own", "results/b")
     text = Path("results/b/final.csv").read_text().splitlines()
     Path("results/b/final.csv").write_text("\n".join(text[:-1]) + "\n")
@@ -611,14 +604,12 @@ def test_a_recorded_table_is_shown_without_control_characters(own, tmp_path):
     assert found.exit_code == 3 and "\\x1b[31mred" in found.stdout and "\x1b" not in found.stdout
     shutil.move(table_, tmp_path / "elsewhere")
     table_.symlink_to(tmp_path / "elsewhere")
-    found = call("check", "results", "--recorded", "--trust")
-    assert found.exit_code == 2 and "a link to a place outside of the folder" in found.stderr
+    refused(LINKED, by=["check results --recorded --trust"])
 
 
 def test_a_config_with_a_control_character_is_refused(own):
     Path("bad.yaml").write_text(OWN.replace("- mine", '- {name: mine, label: "a\\e[31mb"}'))
-    found = call("validate", "bad.yaml")
-    assert found.exit_code == 2 and r": the text holds the control character \x1b: leave it out" in found.stderr
+    refused(r": the text holds the control character \x1b: leave it out", by=["validate bad.yaml"])
     Path("bad.yaml").write_text(OWN.replace("- mine", "- \x1b[31mmine"))
     found = call("validate", "bad.yaml")
     assert found.exit_code == 2 and "\x1b" not in found.stderr
