@@ -1,6 +1,6 @@
 """A run, from its plan to its CSVs, figure and manifest, and its result as plain data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
@@ -249,32 +249,20 @@ def _write_manifest(store: Store, made: dict[str, Any]) -> None:
     write_atomically(store.folder / "manifest.json", rendered(made).encode())
 
 
-def finals(plan: Plan, store: Store) -> Iterator[tuple[Curve, float, int]]:
-    """Each curve with the centre of its regrets at the horizon and its number of trials."""
-    for curve in plan.curves:
-        trials, x = store.regrets(curve, plan.trials)
-        if len(trials):
-            yield curve, float(summary.summarised(plan, trials, x[:, -1:])["regret"][0]), len(trials)
-
-
 def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
     """A run's result as plain data: final regrets, except for a shard, and where the files are."""
     facts = {"experiment": plan.name, "folder": store.folder.as_posix(), "files": written}
     if plan.is_part:
         done, trials = store.progress(plan)
         return facts | {"trials": trials, "done": done}
-    return facts | {
-        "final": [
-            {
-                "adversary": curve.adversary.name,
-                "algorithm": curve.algorithm.name,
-                "label": curve.label,
-                "regret": regret,
-                "trials": trials,
-            }
-            for curve, regret, trials in finals(plan, store)
-        ],
-    }
+    final = []
+    for curve in plan.curves:
+        trials, x = store.regrets(curve, plan.trials)
+        if len(trials):
+            names = {"adversary": curve.adversary.name, "algorithm": curve.algorithm.name, "label": curve.label}
+            regret = float(summary.summarised(plan, trials, x[:, -1:])["regret"][0])
+            final.append(names | {"regret": regret, "trials": len(trials)})
+    return facts | {"final": final}
 
 
 def forecast(

@@ -224,12 +224,8 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
     elif not quiet:
         from privbandits_cli.figures import table
 
-        plot = plan.experiment.keys.plot
-        swept = table.read(store.folder) if plot.against or plot.worst else None
-        if swept and plot.against:
-            terminal.print_swept(swept, plan.name, store.folder)
-        else:
-            terminal.print_result(plan, list(run.finals(plan, store)), store.folder, swept)
+        fewest = min(store.count([curve], plan.span) for curve in plan.curves)
+        terminal.print_result(plan, table.read(store.folder), fewest, store.folder)
     return FAILED if outcome.failures else OK
 
 

@@ -14,14 +14,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
-from privbandits_cli.analysis.format import amount, counted, equations, parameter, played, whole
+from privbandits_cli.analysis.format import amount, counted, equations, played
 from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
     from privbandits_cli.actions.logs import Evaluated
     from privbandits_cli.experiment.plan import Curve, Plan
-    from privbandits_cli.figures.table import Table as Swept
+    from privbandits_cli.figures.table import Table as Figure
 
 PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
 JUPYTER = "JPY_PARENT_PID"  # the environment of a notebook's kernel has it
@@ -92,50 +92,40 @@ def print_table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int
     print(printed.get().replace(GLUE, " "), end="")
 
 
-def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path, worst: "Swept | None") -> None:
-    """Print the final regrets: a row for each algorithm, a column for each panel; worst: the figure of `plot.worst`."""
-    panels: dict[str, dict[str, str]] = {}
-    if worst is None:
-        for curve, value, _ in finals:
-            panels.setdefault(curve.title, {})[plan.legends[curve.key]] = whole(value)
+def print_result(plan: "Plan", figure: "Figure", done: int, folder: Path) -> None:
+    """Print the final regrets of a run's figure; done: the trials of the curve that has the fewest.
+
+    Over rounds a table has a row for each line and a column for each panel. Against a swept parameter there is one for
+    each panel, with a column for each value.
+    """
+    from privbandits_cli.report.data import finals
+
+    console, keys = stdout(), plan.experiment.keys
+    if keys.plot.against:
+        over = f" over {figure.floor}'s" if figure.ratio else ""
+        console.print(f"Final regret ({figure.centre}){over} against {figure.x_label}")
     else:
-        for panel, lines in worst.panels.items():
-            panels[panel] = {line.label: whole(line.regret[-1]) for line in lines}
-    labels = dict.fromkeys(plan.legends.values())
-    rows = [[label.lines, *(column.get(label, "-") for column in panels.values())] for label in labels]
-    keys = plan.experiment.keys
-    fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
-    of = counted(keys.trials, "trial") if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials} trials"
-    after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
-    which = f", at the worst {keys.plot.worst}" if worst else ""
-    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of})"
-    stdout().print(title)
-    _print_columns("", list(panels), rows)
-    for adversary in {curve.adversary.name: curve.adversary for curve in plan.curves}.values():
-        if adversary.estimate:
-            print(filled(f"regret against {adversary.name}: an estimate, {adversary.estimate}"))
-    _print_files(plan.name, folder)
-
-
-def print_swept(swept: "Swept", name: str, folder: Path) -> None:
-    """Print a figure against a swept parameter: a block per panel, a row for each line, a column for each value."""
-    console = stdout()
-    over = f" over {swept.floor}'s" if swept.ratio else ""
-    console.print(f"Final regret ({swept.centre}){over} against {swept.x_label}")
-    for title, lines in swept.panels.items():
-        values = sorted({float(x) for line in lines for x in line.x})
-        heads = list(map(parameter, values))
-        found = [dict(zip(line.x.tolist(), line.regret.tolist(), strict=True)) for line in lines]
-        amounts = [[_amount(row.get(x), swept.ratio) for x in values] for row in found]
-        rows = [[line.label.lines, *row] for line, row in zip(lines, amounts, strict=True)]
-        console.print()
-        _print_columns(title, heads, rows)
-        for line in lines:
+        after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
+        which = f", at the worst {keys.plot.worst}" if keys.plot.worst else ""
+        of = counted(keys.trials, "trial") if done == keys.trials else f"PARTIAL, {done} to {keys.trials} trials"
+        console.print(f"Regret after {after} rounds{which} ({figure.centre} of {of})")
+    for final in finals(figure):
+        if keys.plot.against:
+            print()
+        rows = [
+            [getattr(label, "lines", label), *("-" if cell is None else figure.text(cell.regret) for cell in cells)]
+            for label, cells in final.rows.items()
+        ]
+        _print_columns(final.corner, final.heads, rows)
+        for line in (line for title, lines in figure.panels.items() if title == final.corner for line in lines):
             if line.slope is not None:
                 console.print(f"  {line.label}: {line.slope_text()}")
             if line.free is not None:
-                console.print(f"  {line.label}: within {swept.free:.0%} of {swept.floor} from {line.free:.2g} on")
-    _print_files(name, folder)
+                console.print(f"  {line.label}: within {figure.free:.0%} of {figure.floor} from {line.free:.2g} on")
+    for adversary in {curve.adversary.name: curve.adversary for curve in plan.curves}.values():
+        if adversary.estimate:
+            print(filled(f"regret against {adversary.name}: an estimate, {adversary.estimate}"))
+    console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
 
 
 def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:
@@ -160,14 +150,6 @@ def _wrapped(text: str, width: int) -> str:
     """A text in lines of this width, or of its longest word."""
     lines = (textwrap.fill(glued(line), width, break_long_words=False) for line in text.split("\n"))
     return "\n".join(lines).replace(GLUE, " ")
-
-
-def _amount(regret: float | None, ratio: bool) -> str:
-    return f"{regret:.2f}" if ratio and regret is not None else whole(regret)
-
-
-def _print_files(name: str, folder: Path) -> None:
-    stdout().print(f"\n{folder}/: {name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
 
 
 def trials(numbers: Iterable[int]) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curve, Curves, Row
-from privbandits_cli.analysis.format import counted
+from privbandits_cli.analysis.format import counted, whole
 from privbandits_cli.analysis.rates import Rate, Theory
 from privbandits_cli.analysis.statistics import LEAST
 from privbandits_cli.analysis.theories import Game, game_of, theory_of
@@ -131,6 +131,10 @@ class Table:
     def ratio(self) -> bool:
         """Whether regrets are multiples of the floor's."""
         return self.price is not None and self.price.ratio
+
+    def text(self, regret: float) -> str:
+        """A regret as a whole number, or a multiple of the floor's with two decimals."""
+        return f"{regret:.2f}" if self.ratio else whole(regret)
 
     @property
     def free(self) -> float:
