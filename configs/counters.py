@@ -9,7 +9,7 @@ standard deviation of the noise of a prefix, and what each counter needs to reme
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -40,7 +40,7 @@ from privbandits_cli.numerics.types import Floats
 HORIZON = 2**16  # T; the counters sum T - 1 items
 EPSILON, DELTA = 1.0, 1e-6  # Laplace noise has δ = 0
 AN_OCTAVE = 4  # points of a curve between t and 2t
-BOUND = {"color": "#444444", "ls": (0, (1, 1.5)), "lw": 0.9}
+BOUND: dict[str, Any] = {"color": "#444444", "ls": (0, (1, 1.5)), "lw": 0.9}
 
 
 class Row(NamedTuple):
@@ -143,7 +143,11 @@ def figure(found: Sequence[Curve], t: NDArray[np.int64], least: Floats) -> Figur
         out, axes = canvas((2 * COLUMN, 3.3), 1, len(laws))
         for axis, law in zip(axes, laws, strict=True):
             for i, one in enumerate(one for one in found if one.row.law == law):
-                style = {"color": PALETTE[i % len(PALETTE)], "marker": MARKERS[i], "ls": (0, STROKES[i] or None)}
+                style: dict[str, Any] = {
+                    "color": PALETTE[i % len(PALETTE)],
+                    "marker": MARKERS[i],
+                    "ls": (0, STROKES[i] or None),
+                }
                 label = f"{one.row.name} ({one.so_far[-1]:.3g})"
                 axis.plot(t, one.so_far, markevery=(i % 4, 8), label=label, lw=0.9, **style)
             if law == "gaussian":

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -145,7 +145,7 @@ def figure(rows: Sequence[Row]) -> Figure:
             for i, estimator in enumerate(ESTIMATORS):
                 own = [row for row in rows if (row.world, row.estimator) == (world, estimator)]
                 sizes, coverage, low, high = np.array([(o.rows, o.coverage, o.low, o.high) for o in own], float).T
-                style = {"color": PALETTE[i], "marker": MARKERS[i], "ls": (0, STROKES[i] or None)}
+                style: dict[str, Any] = {"color": PALETTE[i], "marker": MARKERS[i], "ls": (0, STROKES[i] or None)}
                 apart = sizes * 1.03 ** (i - 1.5)  # so that bars stand beside each other
                 shown = np.maximum(coverage, LOWEST)
                 bars = np.array([shown - np.maximum(low, LOWEST), np.maximum(high, LOWEST) - shown])

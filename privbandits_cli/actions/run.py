@@ -253,8 +253,8 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
     """A run's result as plain data: final regrets, except for a shard, and where the files are."""
     facts = {"experiment": plan.name, "folder": store.folder.as_posix(), "files": written}
     if plan.is_part:
-        done, trials = store.progress(plan)
-        return facts | {"trials": trials, "done": done}
+        done, wanted = store.progress(plan)
+        return facts | {"trials": wanted, "done": done}
     final = []
     for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)

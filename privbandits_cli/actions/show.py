@@ -105,7 +105,7 @@ def facts(
     fit = not list(parameters.errors(setting))  # what plays a file is shown without a file to play
     ready = parameters.tuned(setting) if fit else parameters
     means = (instances(field.annotation, setting.n_arms) for field in model.model_fields.values())
-    out = {
+    out: dict[str, Any] = {
         "name": name,
         "kind": kind,
         "citation": _doc(model),
