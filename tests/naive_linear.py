@@ -12,7 +12,6 @@ import numpy as np
 from privbandits_cli.games.drawing import wide_fill_of
 from privbandits_cli.games.linear import Algorithm, Cube, Draws, Setting, Simplex, Sphere
 from privbandits_cli.games.match import Match
-from privbandits_cli.mechanisms.tree import height
 from privbandits_cli.numerics.streams import stream
 from tests import plain_counters
 
@@ -83,6 +82,11 @@ def uneven(noise: Sequence[Sequence[float]], lead: int) -> list[int]:
             louder, quieter = sum(loud[i] > loud[t] for i in rounds), sum(loud[i] < loud[t] for i in rounds)
             swings.append((louder < len(rounds) // 2) - (quieter < len(rounds) // 2))
     return swings
+
+
+def height(horizon: float) -> int:
+    """The largest number of nodes that contain one item if the prefixes 0 to T - 1 are released: ceil(log2 T), or 1."""
+    return max(1, math.ceil(math.log2(horizon)))
 
 
 class Aggregating:

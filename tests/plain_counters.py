@@ -96,7 +96,7 @@ def estimated(level):
 
 def smooth(counter):
     """Leaf t + 1 of those with w ones selects the left sibling for each of its ones; an empty one has no noise."""
-    h, w = counter.height, counter.ones
+    h, w = counter.levels, counter.ones
     chosen = itertools.combinations(range(h), h - w)  # the places of the zeros, of the smallest code first
     leaves = [tuple(int(place not in zeros) for place in range(h)) for zeros in itertools.islice(chosen, counter.n + 1)]
     assert leaves == sorted(leaves)

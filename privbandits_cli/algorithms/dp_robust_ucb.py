@@ -50,13 +50,13 @@ class Parameters(Robust):
         made = super().tuned(setting)
         return made.model_copy(update={"counter": arm_trees.resolved(self.counter, int(setting.horizon))})
 
-    def tree(self, setting: Setting) -> arm_trees.Counter:
+    def tree(self, setting: Setting) -> arm_trees.Tree:
         """The counter of an arm."""
         return arm_trees.chosen(self.counter, int(setting.horizon))
 
     def divisor(self, setting: Setting) -> float:
         """The divisor of ε for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
-        return self.tree(setting).sensitivity if self.levels == "exact" else math.log(setting.horizon)
+        return self.tree(setting).nodes if self.levels == "exact" else math.log(setting.horizon)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:
@@ -76,7 +76,7 @@ class Parameters(Robust):
             bound=(self.epsilon * u / log_t**1.5) ** (1 / (1 + v)),
             log=math.log(2.0),
             scale=2 * self.divisor(setting) / self.epsilon,
-            noise=np.zeros((setting.n_arms, tree.height + 1)),
+            noise=np.zeros((setting.n_arms, tree.levels + 1)),
             codes=np.full(setting.n_arms, tree.first),
             k=tree.k,
         )
@@ -89,7 +89,7 @@ class Parameters(Robust):
 
         Lower bounds: the test of an arm's first gain, which is a node. Later nodes have larger noise.
         """
-        levels, view = self.tree(setting).sensitivity, "all noisy sums, and so all arms played"
+        levels, view = self.tree(setting).nodes, "all noisy sums, and so all arms played"
         all_nodes = Release("laplace", self.epsilon * levels / self.divisor(setting), levels)
         first = all_nodes.part(self.share(self.state(setting)[0].bound, setting, sensitivity) / levels)
         source, neighbours = f"Theorem 1: a gain is in {levels} nodes of one arm's tree", self.neighbours(setting)

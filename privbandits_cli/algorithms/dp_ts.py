@@ -22,7 +22,8 @@ from privbandits_cli.accounting.releases import halves
 from privbandits_cli.algorithms import lazy_dp_ts
 from privbandits_cli.algorithms.lazy_dp_ts import BASES, shape
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.mechanisms.arm_trees import add_item
+from privbandits_cli.mechanisms.tree import depth
 from privbandits_cli.numerics.bits import largest_beta
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
@@ -81,13 +82,11 @@ def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
     state.plays[arm] += 1
     state.logs[arm] = np.log(state.plays[arm] + 1.0)
     state.totals[arm] += gain
-    n, level = state.since[arm] + 1, state.level[arm]
-    state.since[arm] = n
-    within = 0.0
-    if n == 1 << level:  # the epoch is complete
+    level, within = state.level[arm], 0.0
+    if state.since[arm] + 1 == 1 << level:  # the epoch is complete
         state.epochs[arm] += state.scale * rng.laplace
         state.since[arm] = 0
         state.level[arm] = level + 1
     else:
-        within = close_node(state.noise[arm], n, state.scale * level * rng.laplace)
+        within = add_item(state.noise, state.since, arm, 2, state.scale * level * rng.laplace)
     state.sums[arm] = state.totals[arm] + (state.epochs[arm] + within)

@@ -17,6 +17,7 @@ If Ŝ comes from one tree, `counter` chooses a tree with less noise: k_ary or sm
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal, Self
 
 import numpy as np
@@ -30,7 +31,6 @@ from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.mechanisms import arm_trees
 from privbandits_cli.mechanisms.arm_trees import Choice, add_item
-from privbandits_cli.mechanisms.tree import close_node
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
 
@@ -72,7 +72,7 @@ class Parameters(bandit.Algorithm):
     def _gamma(self, setting: Setting) -> float:
         return self.gamma or min(0.5, setting.horizon ** POWERS[self.bonus])
 
-    def _tree(self, setting: Setting) -> arm_trees.Counter:
+    def _tree(self, setting: Setting) -> arm_trees.Tree:
         return arm_trees.chosen(self.counter, int(setting.horizon))
 
     def _widths(self, setting: Setting) -> tuple[float, float, float, float]:
@@ -83,7 +83,8 @@ class Parameters(bandit.Algorithm):
         if self.bonus == "with_nu":
             return 0.0, 1.0, ROOT_8 * math.log(4) / self.epsilon, 4 * ROOT_8 / self.epsilon
         if self.bonus == "chernoff":
-            c, d = tail(self._tree(setting).most(int(horizon)), 4 * log_t)
+            tree = self._tree(setting)
+            c, d = tail(int(tree.spread()[1] / tree.unit), 4 * log_t)  # m is the most nodes of a prefix
             return 0.0, 1.0, self.scale(setting) * c, 4 * self.scale(setting) * d
         gamma = self._gamma(setting)
         if self.bonus == "azize":
@@ -94,7 +95,7 @@ class Parameters(bandit.Algorithm):
 
     def scale(self, setting: Setting) -> float:
         """The scale of a node's noise; in the hybrid, of a block's."""
-        return (2 if self.hybrid else self._tree(setting).sensitivity) / self.epsilon
+        return (2 if self.hybrid else self._tree(setting).nodes) / self.epsilon
 
     def facts(self, setting: Setting) -> dict[str, float]:
         return {"scale": self.scale(setting), **({} if self.hybrid else self._tree(setting).facts())}
@@ -116,7 +117,7 @@ class Parameters(bandit.Algorithm):
             hybrid=int(self.hybrid),
             grows=int(self.bonus == "with_nu"),
             scale=self.scale(setting),
-            noise=np.zeros((n_arms, tree.height + 1)),
+            noise=np.zeros((n_arms, tree.levels + 1)),
             codes=np.full(n_arms, tree.first),
             k=tree.k,
             blocks=np.zeros(n_arms),  # hybrid: the noise of the blocks up to the last power of two
@@ -142,7 +143,8 @@ class Parameters(bandit.Algorithm):
             source = "a gain is in one block, ε/2, and one tree over a block, ε/2 of one arm"
             return halves(self.epsilon * sensitivity, delta, source, view, plays >= 4)
         tree = self._tree(setting)
-        nodes, reached = Release("laplace", self.epsilon * sensitivity, tree.sensitivity), tree.reached(plays)
+        nodes = Release("laplace", self.epsilon * sensitivity, tree.nodes)
+        reached = replace(tree, n=plays).nodes  # that contain the first gain
         possibly = Release("laplace", nodes.total * reached / nodes.count, reached)
         first = nodes.part(1 / nodes.count)
         source = "a gain is in one tree of one arm"
@@ -199,8 +201,9 @@ def prefix_noise(state: Record, arm: int, n: int, laplace: float) -> float:
         total += state.scale * laplace
         state.blocks[arm] = total
         state.level[arm] = level + (n > 1)
+        state.codes[arm] = 0
     else:  # at most 2^level - 1 items follow the block, so the tree has `level` levels
-        total += close_node(state.noise[arm], n - (1 << level), state.scale * level * laplace)
+        total += add_item(state.noise, state.codes, arm, 2, state.scale * level * laplace)
     return total
 
 

@@ -3,19 +3,26 @@
 The three trees differ only in the level of the node that an item closes. This level follows from the code of the item,
 which is the code of its leaf in a smooth tree, and the number of items before it in the other two. The best tree
 minimises the largest deviation of a prefix, not the mean one, because a confidence bound must hold for every prefix.
+
+`noise[arm, j]` is the noise of the prefix that ended with the last node of level j. When a node closes, its noise is
+added to that of the node before it in the prefix, or to 0 if it is the first. So an item takes the same time whatever
+its level, and a tree after another one needs no new zeros. The arms are at different items, and their trials play in
+lockstep: the loops of the counters of vectors (`mechanisms.counter`) would last as long as the longest one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY, Smooth, closed_level, next_code
-from privbandits_cli.mechanisms.tree import KAry, trailing_zeros, trailing_zeros_in
+from privbandits_cli.mechanisms.counter import Counter
+from privbandits_cli.mechanisms.k_ary import KAryTree
+from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY, SmoothTree, closed_level, next_code
+from privbandits_cli.mechanisms.tree import trailing_zeros, trailing_zeros_in
 from privbandits_cli.numerics.types import Floats
 
-Counter = KAry | Smooth
+Tree = KAryTree | SmoothTree
 Kind = Literal["tree", "k_ary", "smooth"]
 Choice = Literal["tree", "k_ary", "smooth", "auto"]
 
@@ -28,11 +35,6 @@ NAMES: dict[Choice, str] = {
     "smooth": "one smooth tree",
     "auto": "the best tree",
 }
-BEST: dict[Kind, Callable[[int], Counter]] = {
-    "tree": lambda items: KAry.of(2, items),
-    "k_ary": KAry.best,
-    "smooth": Smooth.best,
-}
 
 
 def errors(choice: Choice, horizon: float) -> Iterator[str]:
@@ -41,22 +43,29 @@ def errors(choice: Choice, horizon: float) -> Iterator[str]:
         yield f"{TOO_MANY}: set counter: auto"
 
 
+def best(kind: Kind, items: int) -> Tree:
+    """The tree of this kind with the smallest deviation for `items` gains of an arm."""
+    if kind == "smooth":
+        return SmoothTree.best(items, "laplace", Counter.largest)
+    return KAryTree.best(items, "laplace", Counter.largest) if kind == "k_ary" else KAryTree(items, "laplace")
+
+
 def resolved(choice: Choice, items: int) -> Kind:
     """The kind of tree; `auto` takes the kind whose best tree for `items` gains has the smallest deviation."""
     if choice != "auto":
         return choice
-    kinds = [kind for kind in BEST if kind != "smooth" or items <= MOST_ITEMS]
-    return min(kinds, key=lambda kind: BEST[kind](items).deviation(items))
+    kinds: tuple[Kind, ...] = ("tree", "k_ary", "smooth") if items <= MOST_ITEMS else ("tree", "k_ary")
+    return min(kinds, key=lambda kind: best(kind, items).largest())
 
 
-def chosen(choice: Choice, items: int) -> Counter:
+def chosen(choice: Choice, items: int) -> Tree:
     """The best tree of this kind for `items` gains of an arm."""
-    return BEST[resolved(choice, items)](items)
+    return best(resolved(choice, items), items)
 
 
 def ratio(choice: Choice, items: int) -> float:
-    """The deviation of the binary tree divided by that of the chosen counter."""
-    return BEST["tree"](items).deviation(items) / chosen(choice, items).deviation(items)
+    """The deviation of the binary tree divided by that of the chosen one."""
+    return best("tree", items).largest() / chosen(choice, items).largest()
 
 
 def level_closed(code: int, k: int) -> int:
@@ -81,8 +90,8 @@ def level_before(following: int, level: int, k: int, none: int) -> int:
 def add_item(noise: Floats, codes: NDArray[np.int64], arm: int, k: int, fresh: float) -> float:
     """Add an item and its `fresh` noise to an arm's tree, and return the noise of the arm's sum.
 
-    noise: `[arms, levels + 1]`, zeros before the first item; see `mechanisms.tree`. codes: `[arms]`, the code of each
-    arm's next item, at first `counter.first`. k: `counter.k`.
+    noise: `[arms, levels + 1]`, at first zeros; the last column remains 0. codes: `[arms]`, the code of each arm's next
+    item, at first `tree.first`; in a binary tree the number of its items so far. k: `tree.k`.
     """
     own, code = noise[arm], codes[arm]
     level = level_closed(code, k)

@@ -7,9 +7,10 @@ helps with Laplace noise, because the scale of Laplace noise grows as h. The pre
 of n in base k (`mechanisms.tree`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,16 +32,23 @@ class KAryTree(Counter):
 
     k: int = 2
 
+    first: ClassVar[int] = 0  # the code of the first item, which is the number of items before it
+
     @classmethod
     @cache
-    def best(cls, n: int, law: Law) -> Self:
-        """The tree with the least root mean square of E_t."""
-        return min((cls(n, law, k) for k in range(2, WIDEST + 1)), key=Counter.rms)
+    def best(cls, n: int, law: Law, size: Callable[[Counter], float] = Counter.rms) -> Self:
+        """The tree whose noise has the least size, by default the root mean square of E_t."""
+        return min((cls(n, law, k) for k in range(2, WIDEST + 1)), key=size)
 
     @property
     def levels(self) -> int:
-        """h, the largest number of nodes that contain an item."""
+        """h, the number of levels."""
         return digits.height(self.n, self.k)
+
+    @property
+    def nodes(self) -> int:
+        """The largest number of nodes that contain an item: one of each level."""
+        return self.levels
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
@@ -52,7 +60,7 @@ class KAryTree(Counter):
         }
 
     def sensitivity(self) -> float:
-        return self.cost(self.levels)
+        return self.cost(self.nodes)
 
     def variances(self, prefixes: Ints) -> Floats:
         return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=False)

@@ -43,23 +43,17 @@ class SharedTopUp(ToppedUp):
 
 
 def add_item(counter: Record, rng: Draws) -> None:
-    """Close the node that ends with the next item. The levels below have no node then, and get their shared noise."""
-    counter.items += 1
-    close_vector(
-        counter.noise, counter.shared, counter.items, counter.scale, rng.normal if counter.gaussian else rng.laplace
-    )
+    """Close the node that ends with the next item. The levels below have no node then, and get their shared noise.
 
-
-def close_vector(noise: Floats, shared: Floats, item: int, scale: float, numbers: Floats) -> None:
-    """Close the node that ends with item `item` >= 1. Afterwards `noise[0]` is the noise of the prefix.
-
-    The noise of the node is `scale` times the last N of the numbers. noise: `[levels + 1, N]`, row j the total noise of
-    levels j and above; before the first item it is top-up noise only. shared: `[levels, N]`, the shared top-up noise.
+    Row j of `noise[levels + 1, N]` is the noise of the current nodes, or the shared noise, of levels j and above. The
+    noise of the new node takes the last N numbers of the round.
     """
-    level, width = trailing_zeros(item), noise.shape[1]
+    counter.items += 1
+    noise, shared, numbers = counter.noise, counter.shared, rng.normal if counter.gaussian else rng.laplace
+    level, width = trailing_zeros(counter.items), noise.shape[1]
     first = len(numbers) - width
     for i in range(width):
-        noise[level, i] = noise[level + 1, i] + scale * numbers[first + i]
+        noise[level, i] = noise[level + 1, i] + counter.scale * numbers[first + i]
     for below in range(level - 1, -1, -1):
         for i in range(width):
             noise[below, i] = noise[below + 1, i] + shared[below, i]

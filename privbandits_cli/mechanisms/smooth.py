@@ -15,12 +15,12 @@ are exact for the lowest tree with n + 1 leaves.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.games.linear import Draws
 from privbandits_cli.mechanisms.counter import Counter, Law, close_level, release
@@ -32,7 +32,6 @@ __all__ = [
     "HIGHEST",
     "MOST_ITEMS",
     "TOO_MANY",
-    "Smooth",
     "SmoothTree",
     "add_item",
     "closed_level",
@@ -62,71 +61,6 @@ def closed_level(code: int) -> int:
 
 
 @dataclass(frozen=True)
-class Smooth:
-    """A smooth tree for at most C(height, ones) - 1 items; ones: their number in the code of an item's leaf."""
-
-    height: int
-    ones: int
-
-    k = 0  # a smooth tree has no base
-
-    @classmethod
-    def best(cls, items: int) -> Self:
-        """The tree with the smallest `deviation` for `items` >= 1; ValueError beyond MOST_ITEMS."""
-        shapes = [cls(h, w) for h in range(2, HIGHEST + 1) for w in range(1, h) if math.comb(h, w) > items]
-        if not shapes:
-            raise ValueError(TOO_MANY)
-        return min(shapes, key=lambda tree: tree.deviation(items))
-
-    @property
-    def first(self) -> int:
-        """The code of the first leaf."""
-        return (1 << self.ones) - 1
-
-    @property
-    def sensitivity(self) -> int:
-        """The largest number of nodes that contain one item."""
-        return self.height - self.ones
-
-    def reached(self, items: int) -> int:
-        """How many nodes contain the first item, once `items` >= 1 are summed: those of the lowest tree for them."""
-        return _lowest(self.ones, items) - self.ones
-
-    def facts(self) -> dict[str, float]:
-        """The numbers that determine the tree."""
-        return {"height": self.height, "ones": self.ones}
-
-    def most(self, items: int) -> int:
-        """The largest number of nodes in a prefix."""
-        return min(self.ones, items)
-
-    def deviation(self, items: int) -> float:
-        """The largest standard deviation of a prefix's noise, for Laplace noise at ε = 1."""
-        return self.sensitivity * math.sqrt(2 * self.most(items))
-
-    def levels(self, items: int) -> NDArray[np.int8]:
-        """The level of the node that each item closes, `[items]`."""
-        return _levels(_lowest(self.ones, items), self.ones)[:items]
-
-
-def _lowest(ones: int, items: int) -> int:
-    """The height of the lowest tree for `items` items. Every higher tree begins with the nodes of this one."""
-    height = ones + 1
-    while math.comb(height, ones) <= items:
-        height += 1
-    return height
-
-
-@cache
-def _levels(height: int, ones: int) -> NDArray[np.int8]:
-    """The level of the node that each item closes, `[items]`: those of the left half, its last one, the right half."""
-    if ones in (0, height):
-        return np.empty(0, np.int8)
-    middle = np.array([height - 1], np.int8)
-    return np.concatenate([_levels(height - 1, ones), middle, _levels(height - 1, ones - 1)])
-
-
-@dataclass(frozen=True)
 class SmoothTree(Counter):
     """The smooth mechanism for vectors, on the lowest tree for n items whose codes have `ones` ones."""
 
@@ -134,35 +68,50 @@ class SmoothTree(Counter):
 
     ones: int
 
+    k: ClassVar[int] = 0  # it has no base
+
     @classmethod
     @cache
-    def best(cls, n: int, law: Law) -> Self:
-        """The tree with the least root mean square of E_t; ValueError beyond MOST_ITEMS."""
+    def best(cls, n: int, law: Law, size: Callable[[Counter], float] = Counter.rms) -> Self:
+        """The tree whose noise has the least size, by default the root mean square of E_t; ValueError if none has n."""
         if n > MOST_ITEMS:
             raise ValueError(TOO_MANY)
         trees = (cls(n, law, ones) for ones in range(1, HIGHEST) if math.comb(HIGHEST, ones) > n)
-        return min(trees, key=Counter.rms)
+        return min(trees, key=size)
 
     @property
-    def height(self) -> int:
-        """h, the length of a code in bits."""
-        return _lowest(self.ones, self.n)
+    def first(self) -> int:
+        """The code of the first item's leaf."""
+        return (1 << self.ones) - 1
+
+    @property
+    def levels(self) -> int:
+        """h, the length of a code in bits. Every higher tree begins with the nodes of this one."""
+        height = self.ones + 1
+        while math.comb(height, self.ones) <= self.n:
+            height += 1
+        return height
+
+    @property
+    def nodes(self) -> int:
+        """The largest number of nodes that contain an item."""
+        return self.levels - self.ones
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
-            "code": (1 << self.ones) - 1,
+            "code": self.first,
             "gaussian": self.law == "gaussian",
             "scale": scale,
-            "noise": np.zeros((self.height, width)),
+            "noise": np.zeros((self.levels, width)),
         }
 
     def sensitivity(self) -> float:
-        return self.cost(self.height - self.ones)
+        return self.cost(self.nodes)
 
     def variances(self, prefixes: Ints) -> Floats:
         """Prefix t has a noisy node for each 1 in the code of leaf t + 1, except for the ones at its end."""
         rank, left, nodes = prefixes.copy(), np.full(len(prefixes), self.ones), np.zeros(len(prefixes))
-        for place in range(self.height - 1, -1, -1):
+        for place in range(self.levels - 1, -1, -1):
             zero = np.array([math.comb(place, ones) for ones in range(self.ones + 1)])[left]  # leaves with a 0 here
             one = rank >= zero
             nodes += one & (left <= place)
@@ -172,7 +121,7 @@ class SmoothTree(Counter):
     def spread(self) -> tuple[float, float]:
         """The mean variance counts w nodes for each prefix, and subtracts the ones at the ends of the codes."""
         rank, left, ending = self.n + 1, self.ones, 0  # ending: ones at the ends of the first n + 1 codes
-        for place in range(self.height, -1, -1):
+        for place in range(self.levels, -1, -1):
             zero = math.comb(place, left)
             if rank < zero:
                 continue
@@ -181,7 +130,7 @@ class SmoothTree(Counter):
         return self.unit * (self.ones * (self.n + 1) - ending) / self.n, self.unit * min(self.ones, self.n)
 
     def facts(self) -> dict[str, float]:
-        return {"h": self.height, "w": self.ones}
+        return {"h": self.levels, "w": self.ones}
 
 
 def add_item(counter: Record, rng: Draws) -> None:

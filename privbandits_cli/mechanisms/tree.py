@@ -4,10 +4,7 @@ Algorithm 2 of Agarwal & Singh 2017, is this mechanism with top-up noise.
 
 Item n closes one node, which covers the 2^j items up to n, where j is the number of trailing zeros of n in binary. The
 ones of n select the nodes whose sum is prefix n. A released prefix is the true prefix plus the noise of those nodes, so
-only the noise is stored: `noise[j]` is the total noise of the last node of level j and of the nodes before it in the
-prefix. When a node is closed, its noise is drawn, and added to the total of the node before it, or to 0 if it is the
-first. This takes `levels + 1` numbers, the last of which remains 0, and one new number for each item. Counters of
-vectors (`mechanisms.counter`) store the totals of the current nodes of levels j and above.
+only the noise is stored, with one new random number for each item (`mechanisms.counter`, `mechanisms.arm_trees`).
 
 Each item is in at most one node of each level. So if every node is (ε/levels)-DP, the release is ε-DP. The number of
 levels is floor(log2 T) + 1 if the last prefix released is T, and ceil(log2 T) if it is T - 1. Algorithm 2 of Tao et al.
@@ -29,16 +26,10 @@ current nodes.
 """
 
 import math
-from dataclasses import dataclass
-from functools import cache
-from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privbandits_cli.accounting import digits
 from privbandits_cli.numerics.reals import bits_of
-from privbandits_cli.numerics.types import Floats
 
 WIDEST = 64  # children of a node, at most
 
@@ -46,11 +37,6 @@ WIDEST = 64  # children of a node, at most
 def depth(horizon: float) -> int:
     """The number of levels for T = `horizon` >= 1 items: floor(log2 T) + 1. An item is in at most one node of each."""
     return math.floor(math.log2(horizon)) + 1
-
-
-def height(horizon: float) -> int:
-    """The largest number of nodes that contain one item if the prefixes 0 to T - 1 are released: ceil(log2 T), or 1."""
-    return max(1, math.ceil(math.log2(horizon)))
 
 
 def ones(n: int) -> int:
@@ -76,65 +62,3 @@ def trailing_zeros_in(n: int, k: int) -> int:
         n //= k
         level += 1
     return level
-
-
-def close_node(noise: Floats, n: int, fresh: float) -> float:
-    """Close the node that ends with item n >= 1 in a binary tree, and return the noise of prefix n; fresh: the node's.
-
-    noise: `[levels + 1]`, zeros before the first tree; a later tree needs no new zeros.
-    """
-    rest = n & (n - 1)  # the items of the other nodes
-    before = trailing_zeros(rest) if rest > 0 else len(noise) - 1
-    total: float = noise[before] + fresh
-    noise[trailing_zeros(n)] = total
-    return total
-
-
-@dataclass(frozen=True)
-class KAry:
-    """A tree whose nodes have k children, with `height` levels, for at most k^height - 1 items."""
-
-    k: int
-    height: int
-
-    first: ClassVar[int] = 0  # the code of the first item; a code is the number of items before
-
-    @classmethod
-    def of(cls, k: int, items: int) -> Self:
-        """The lowest tree for `items` >= 1."""
-        return cls(k, digits.height(items, k))
-
-    @classmethod
-    @cache
-    def best(cls, items: int) -> Self:
-        """The tree with the smallest `deviation` for `items` >= 1."""
-        return min((cls.of(k, items) for k in range(2, WIDEST + 1)), key=lambda tree: tree.deviation(items))
-
-    @property
-    def sensitivity(self) -> int:
-        """The largest number of nodes that contain one item."""
-        return self.height
-
-    def reached(self, items: int) -> int:
-        """How many nodes contain the first item, once `items` >= 1 are summed."""
-        return digits.height(items, self.k)
-
-    def facts(self) -> dict[str, float]:
-        """The numbers that determine the tree."""
-        return {"k": self.k, "height": self.height}
-
-    def most(self, items: int) -> int:
-        """The largest number of nodes in a prefix: the largest sum of digits among 1, ..., items."""
-        return int(digits.spread(items, self.k, self.height, signed=False)[1])
-
-    def deviation(self, items: int) -> float:
-        """The largest standard deviation of a prefix's noise, for Laplace noise at ε = 1."""
-        return self.sensitivity * math.sqrt(2 * self.most(items))
-
-    def levels(self, items: int) -> NDArray[np.int8]:
-        """The level of the node that each item closes, `[items]`."""
-        levels, covered = np.zeros(items, np.int8), self.k
-        while covered <= items:
-            levels[covered - 1 :: covered] += 1
-            covered *= self.k
-        return levels

@@ -15,11 +15,11 @@ from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import shared_top_up, tree
-from privbandits_cli.numerics.jit import compile_step, record, uncompiled
+from privbandits_cli.numerics.jit import record, uncompiled
 from privbandits_cli.plugins.registry import Registry
 from tests import plain_counters
 from tests.conftest import ROOT, Steps, foe, make, some
-from tests.naive_linear import regrets
+from tests.naive_linear import height, regrets
 
 HOMES = [Simplex(2), Simplex(5), Sphere(1), Sphere(4), Cube(1), Cube(3)]
 EMPTY = np.empty(0)
@@ -281,7 +281,7 @@ def test_every_released_prefix_has_the_variance_of_all_levels(nodes, law, horizo
     """
     n, zeros = 20_000, np.zeros((horizon, 20_000))
     found, algorithm = released("dp_ftrl", n, horizon, zeros, **law)
-    levels = tree.height(horizon)
+    levels = height(horizon)
     tolerance = 6 * math.sqrt((2 + (3 / levels if nodes == "laplace" else 0)) / n)
     wanted = algorithm.deviation(setting(Simplex(n), horizon)) ** 2
     scale = algorithm.node_scale(setting(Simplex(n), horizon))
@@ -310,7 +310,7 @@ def test_top_up_noise_has_the_law_of_its_laplace_numbers(horizon):
 
     Negative control: one number fewer, or a normal number if there is a single level, is detected.
     """
-    n, levels = 40_000, tree.height(horizon)
+    n, levels = 40_000, height(horizon)
     found, algorithm = released("dp_ftrl", n, horizon, np.zeros((horizon, n)))
     scale = algorithm.node_scale(setting(Simplex(n), horizon))
     numbers = np.random.default_rng(8).laplace(size=(levels + 1, n)) * scale
@@ -362,19 +362,17 @@ def test_prefixes_of_a_blt_have_its_covariance(case):
         assert farthest(other) > 6
 
 
-close_vector = compile_step(shared_top_up.close_vector)
-
-
 @pytest.mark.parametrize("horizon", [2, 3, 8, 37, 64])
 def test_the_tree_is_the_brute_force_one_on_the_same_noise(horizon):
     """The noise of every dyadic range is drawn first; a prefix has the ranges of its ones and top-up for its zeros."""
-    rng, levels, n = np.random.default_rng(horizon), tree.height(horizon), 3
+    rng, levels, n = np.random.default_rng(horizon), height(horizon), 3
     node = {(level, k): rng.laplace(size=n) for level in range(levels) for k in range(horizon >> level)}
     shared = rng.laplace(size=(levels, n))
-    noise = np.vstack([shared[::-1].cumsum(axis=0)[::-1], np.zeros(n)])  # of prefix 0: only top-up noise
+    (counter,) = record(**shared_top_up.SharedTopUp(horizon - 1, "laplace").state(n, 2.0))
+    shared_top_up.begin(counter, shared.ravel() / 2)
     for t in range(1, horizon):
         level = tree.trailing_zeros(t)
-        close_vector(noise, shared, t, 2.0, node[level, (t >> level) - 1])
+        shared_top_up.add_item(counter, Draws(*[node[level, (t >> level) - 1]] * len(Draws._fields)))
         wanted, end = np.zeros(n), 0
         for j in reversed(range(levels)):
             if end + 2**j <= t:
@@ -382,8 +380,8 @@ def test_the_tree_is_the_brute_force_one_on_the_same_noise(horizon):
             else:
                 wanted = wanted + shared[j]
         assert end == t
-        np.testing.assert_allclose(noise[0], wanted, atol=1e-12)
-        assert not np.allclose(noise[0], wanted - shared[0])  # control
+        np.testing.assert_allclose(counter.noise[0], wanted, atol=1e-12)
+        assert not np.allclose(counter.noise[0], wanted - shared[0])  # control
 
 
 # ------------------------------------------------------------------------------------------ guarantees
@@ -397,7 +395,7 @@ def test_laplace_nodes_have_the_epsilon_asked_for_and_printed_ones_more(horizon,
     corrected = make("dp_ftrl", epsilon=0.7).tuned(known)
     assert corrected.guarantee(known).epsilon == pytest.approx(0.7) and corrected.guarantee(known).delta == 0
     printed = make("dp_ftrl", epsilon=0.7, calibration="printed").tuned(known)
-    levels, log_t = tree.height(horizon), max(1.0, math.log2(horizon))
+    levels, log_t = height(horizon), max(1.0, math.log2(horizon))
     wanted = 0.7 * (2 if signed else 1) * levels / log_t
     assert printed.guarantee(known).epsilon == pytest.approx(wanted)
     stated, *_ = printed.bounds(known, 1e-6)

@@ -2,13 +2,13 @@
 
 import math
 
-from privbandits_cli.mechanisms.smooth import Smooth
-from privbandits_cli.mechanisms.tree import KAry, depth
+from privbandits_cli.mechanisms.arm_trees import best
+from privbandits_cli.mechanisms.tree import depth
 from tests.audit.patches import Mutant
 from tests.audit.subjects import ARMS
 
-KARY, SMOOTH = KAry.best(int(ARMS.horizon)), Smooth.best(int(ARMS.horizon))
-TURNED = 2**SMOOTH.sensitivity - 1  # the first code with as many ones as there should be zeros
+KARY, SMOOTH = best("k_ary", int(ARMS.horizon)), best("smooth", int(ARMS.horizon))
+TURNED = 2**SMOOTH.nodes - 1  # the first code with as many ones as there should be zeros
 LEVELS = math.log(ARMS.horizon) / depth(ARMS.horizon)
 
 
@@ -291,10 +291,10 @@ MUTANTS = (
     Mutant("no noise late", "dp_ucb, hybrid", noise(LATE)),
     Mutant("noise depends on the gain", "dp_ucb, hybrid", noise(BY_GAIN)),
     Mutant("divided by the plays", "dp_ucb, hybrid", noise("{} / n")),
-    Mutant("one level too few in the scale", "dp_ucb, k-ary", share=1 - 1 / KARY.sensitivity),
+    Mutant("one level too few in the scale", "dp_ucb, k-ary", share=1 - 1 / KARY.nodes),
     Mutant("noise of closed nodes kept", "dp_ucb, k-ary", KEPT_NODES, "mechanisms.arm_trees"),
     Mutant("noise redrawn for every sum", "dp_ucb, k-ary", REDRAWN),
-    Mutant("one node too few in the scale", "dp_ucb, smooth", share=1 - 1 / SMOOTH.sensitivity),
+    Mutant("one node too few in the scale", "dp_ucb, smooth", share=1 - 1 / SMOOTH.nodes),
     Mutant("zeros for ones in the codes", "dp_ucb, smooth", FIRST_CODE),
     Mutant("noise of closed nodes kept", "dp_ucb, smooth", KEPT_NODES, "mechanisms.arm_trees"),
     Mutant("noise redrawn for every sum", "dp_ucb, smooth", REDRAWN),

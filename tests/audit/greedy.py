@@ -6,7 +6,8 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Setting
-from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.mechanisms.arm_trees import add_item
+from privbandits_cli.mechanisms.tree import depth
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -54,8 +55,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    n = state.plays[arm] + 1
-    state.plays[arm] = n
     state.sums[arm] += gain
-    state.means[arm] = (state.sums[arm] + close_node(state.noise[arm], n, state.scale * rng.laplace)) / n
+    noise = add_item(state.noise, state.plays, arm, 2, state.scale * rng.laplace)
+    state.means[arm] = (state.sums[arm] + noise) / state.plays[arm]
     state.t += 1

@@ -2,9 +2,9 @@
 
 import math
 
-from privbandits_cli.mechanisms.tree import height
 from tests.audit.patches import Mutant
 from tests.audit.subjects import BALL, EXPERTS, SHORT
+from tests.naive_linear import height
 
 # |c| of the BLT that is fitted to 49,999 prefixes, after one item and after half of them, as shares of |c| after all.
 ONE, HALF = 0.476464, 0.983808

@@ -7,16 +7,30 @@ import numpy as np
 import pytest
 
 from privbandits_cli.mechanisms import arm_trees
-from privbandits_cli.mechanisms.arm_trees import BEST, chosen, resolved
+from privbandits_cli.mechanisms.arm_trees import best, chosen, resolved
 from privbandits_cli.mechanisms.k_ary import KAryTree
-from privbandits_cli.mechanisms.smooth import HIGHEST, MOST_ITEMS, Smooth, SmoothTree, closed_level, next_code
-from privbandits_cli.mechanisms.tree import KAry, trailing_zeros_in
+from privbandits_cli.mechanisms.smooth import HIGHEST, MOST_ITEMS, SmoothTree, closed_level, next_code
+from privbandits_cli.mechanisms.tree import trailing_zeros_in
 from privbandits_cli.numerics.jit import bind, compile_step, unbound
 from tests.conftest import some
 
 add_item = compile_step(arm_trees.add_item)
 ITEMS = [1, 2, 3, 15, 16, 17, 100, 777, 5000]
-SOME = [KAry.of(k, 5000) for k in (2, 3, 10, 17, 64)] + [Smooth(15, 6), Smooth(18, 14), Smooth(16, 3)]
+KINDS = ["tree", "k_ary", "smooth"]
+
+
+def full(k, levels):
+    """A k-ary tree with as many items as it can have."""
+    return KAryTree(k**levels - 1, "laplace", k)
+
+
+def full_smooth(levels, ones):
+    """A smooth tree with as many items as it can have, or 5,000."""
+    return SmoothTree(min(5000, math.comb(levels, ones) - 1), "laplace", ones)
+
+
+SOME = [KAryTree(5000, "laplace", k) for k in (2, 3, 10, 17, 64)]
+SOME += [full_smooth(*shape) for shape in ((15, 6), (18, 14), (16, 3))]
 
 
 def closed_by(height, codes, k):
@@ -33,11 +47,11 @@ def written_out(counter):
     A node is the path to it. The leaves that are used have items 1, 2, ... in their order; prefix n goes down to leaf
     n + 1 and takes every sibling to the left of its path.
     """
-    if isinstance(counter, KAry):
-        leaves = list(product(range(counter.k), repeat=counter.height))
+    if isinstance(counter, KAryTree):
+        leaves = list(product(range(counter.k), repeat=counter.levels))
     else:
-        turns = combinations(range(counter.height), counter.ones)
-        leaves = sorted(tuple(int(i in ones) for i in range(counter.height)) for ones in turns)
+        turns = combinations(range(counter.levels), counter.ones)
+        leaves = sorted(tuple(int(i in ones) for i in range(counter.levels)) for ones in turns)
     under = {}
     for item, leaf in enumerate(leaves, start=1):
         for depth in range(1, len(leaf) + 1):
@@ -47,18 +61,15 @@ def written_out(counter):
         yield [(path, under[path]) for path in left if path in under]
 
 
-def nodes(counter, items):
-    """The number of nodes of each prefix, as the counter for vectors of the same shape has it."""
-    if isinstance(counter, KAry):
-        whole = KAryTree(items, "gaussian", counter.k)
-    else:
-        whole = SmoothTree(items, "gaussian", counter.ones)
-    return whole.variances(np.arange(1, items + 1)).astype(int)
+def nodes(counter):
+    """The number of nodes of each prefix."""
+    return (counter.variances(np.arange(1, counter.n + 1)) / counter.unit).astype(int)
 
 
-def shares(counter, items):
+def shares(counter):
     """`[prefix, item]`: whether the noise of the item's node is in the prefix, by noises of distinct powers of two."""
-    found, codes, k = np.zeros((1, counter.height + 1)), np.full(1, counter.first), counter.k
+    items, k = counter.n, counter.k
+    found, codes = np.zeros((1, counter.levels + 1)), np.full(1, counter.first)
     kept = np.zeros((items, items), np.int64)
     for start in range(0, items, 50):  # 50 bits of a float are exact
         found[:], codes[:] = 0.0, counter.first
@@ -69,11 +80,13 @@ def shares(counter, items):
     return kept
 
 
-@pytest.mark.parametrize("counter", [KAry(2, 6), KAry(3, 4), KAry(5, 3), Smooth(8, 4), Smooth(9, 7), Smooth(9, 2)])
+@pytest.mark.parametrize(
+    "counter", [full(2, 6), full(3, 4), full(5, 3), *(full_smooth(*shape) for shape in ((8, 4), (9, 7), (9, 2)))]
+)
 def test_each_prefix_has_the_noise_of_its_nodes_exactly_once(counter):
     """The node that an item closes is the one that ends with it."""
     prefixes = list(written_out(counter))
-    found = shares(counter, len(prefixes))
+    found = shares(counter)
     drawn = {}
     for n, taken in enumerate(prefixes, start=1):
         covered = sorted(item for _, items in taken for item in items)
@@ -82,18 +95,15 @@ def test_each_prefix_has_the_noise_of_its_nodes_exactly_once(counter):
         for path, items in taken:
             assert drawn.setdefault(items[-1], path) == path  # one node for each item, with one number
     assert sorted(drawn) == list(range(1, len(prefixes) + 1))
-    assert nodes(counter, len(prefixes)).tolist() == [len(taken) for taken in prefixes]
+    assert nodes(counter).tolist() == [len(taken) for taken in prefixes]
 
 
 @pytest.mark.parametrize("counter", SOME, ids=str)
 def test_an_item_is_in_as_many_nodes_as_declared_at_most(counter):
-    """For up to 5,000 items; the levels of the compiled step, those of the table, and those of the written tree."""
-    items = 5000 if isinstance(counter, KAry) else min(5000, math.comb(counter.height, counter.ones) - 1)
-    levels = counter.levels(items)
-    closed, codes = [], np.full(1, counter.first)
-    for level in levels.tolist():
-        closed.append(closed_by(counter.height, codes, counter.k))
-        assert closed[-1] == level < counter.height
+    """By the levels of the compiled step."""
+    items, codes = counter.n, np.full(1, counter.first)
+    closed = [closed_by(counter.levels, codes, counter.k) for _ in range(items)]
+    assert max(closed) == counter.levels - 1
     begin, last = np.zeros(items, np.int64), {}  # where each node begins, from the last node of each level
     inside = np.zeros(items + 1, np.int64)
     count = np.zeros(items, np.int64)
@@ -105,54 +115,52 @@ def test_an_item_is_in_as_many_nodes_as_declared_at_most(counter):
         inside[n + 1] -= 1
         current = [node for node in current if node >= level] + [level]
         count[n] = len(current)
-    assert np.cumsum(inside)[:-1].max() <= counter.sensitivity
-    np.testing.assert_array_equal(count, nodes(counter, items))
-    assert count.max() == counter.most(items)
+    assert np.cumsum(inside)[:-1].max() == counter.nodes == counter.sensitivity()
+    np.testing.assert_array_equal(count, nodes(counter))
+    assert 2 * count.max() == counter.spread()[1]
 
 
-@pytest.mark.parametrize("kind", BEST)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("items", ITEMS)
 def test_the_best_tree_is_the_smallest_that_is_large_enough(kind, items):
-    found = BEST[kind](items)
-    levels = found.levels(items)
-    assert len(levels) == items and levels.max() == found.height - 1
-    assert nodes(found, items).max() == found.most(items)
-    assert found.deviation(items) == pytest.approx(found.sensitivity * math.sqrt(2 * found.most(items)))
+    found = best(kind, items)
+    assert nodes(found).max() == found.spread()[1] / 2
+    assert found.largest() == pytest.approx(found.nodes * math.sqrt(2 * nodes(found).max()))
     if kind == "k_ary":
-        others = [KAry.of(k, items) for k in range(2, 65)]
+        others = [KAryTree(items, "laplace", k) for k in range(2, 65)]
     else:
-        pairs = [(h, w) for h in range(2, 40) for w in range(1, h) if math.comb(h, w) > items]
-        others = [Smooth(*pair) for pair in pairs] if kind == "smooth" else []
-    assert all(found.deviation(items) <= other.deviation(items) + 1e-12 for other in others)
+        shapes = [w for w in range(1, 40) if math.comb(62, w) > items]
+        others = [SmoothTree(items, "laplace", w) for w in shapes] if kind == "smooth" else []
+    assert all(found.largest() <= other.largest() + 1e-12 for other in others)
     assert chosen(kind, items) == found
 
 
 @pytest.mark.parametrize(
     ("items", "k_ary", "smooth", "wanted"),
-    [(2**16 - 1, KAry(16, 4), Smooth(26, 21), (43.8, 32.4)), (2**10 - 1, KAry(11, 3), None, (22.05, 17.5))],
+    [(2**16 - 1, (16, 4), (26, 21), (43.8, 32.4)), (2**10 - 1, (11, 3), None, (22.05, 17.5))],
 )
 def test_deviations_are_those_of_independent_computations(items, k_ary, smooth, wanted):
-    assert BEST["k_ary"](items) == k_ary and smooth in (None, BEST["smooth"](items))
-    found = [BEST[kind](items).deviation(items) for kind in ("k_ary", "smooth")]
-    np.testing.assert_allclose(found, wanted, atol=0.051)
-    assert BEST["tree"](items).deviation(items) == pytest.approx(items.bit_length() * math.sqrt(2 * items.bit_length()))
+    tree, other = best("k_ary", items), best("smooth", items)
+    assert (tree.k, tree.levels) == k_ary and smooth in (None, (other.levels, other.ones))
+    np.testing.assert_allclose([tree.largest(), other.largest()], wanted, atol=0.051)
+    assert best("tree", items).largest() == pytest.approx(items.bit_length() * math.sqrt(2 * items.bit_length()))
 
 
 def test_no_tree_has_less_noise_than_a_smooth_one_with_as_many_items():
     """A tree whose items are in a nodes, and whose prefixes have b, has at most C(a + b, a) - 1 items."""
     for items in (10, 1000, 65535):
         for k in range(2, 65):
-            tree = KAry.of(k, items)
-            assert math.comb(tree.sensitivity + tree.most(items), tree.sensitivity) > items
-        found = {kind: made(items).deviation(items) for kind, made in BEST.items()}
+            tree = KAryTree(items, "laplace", k)
+            assert math.comb(tree.nodes + int(tree.spread()[1] / 2), tree.nodes) > items
+        found = {kind: best(kind, items).largest() for kind in KINDS}
         assert found["smooth"] <= found["k_ary"] <= found["tree"] and found[resolved("auto", items)] == found["smooth"]
 
 
 @pytest.mark.parametrize("items", [10**9, 2**40, 2**50, 10**17])
 def test_codes_of_long_games_fit_64_bits(items):
     """The compiled steps agree with Python's integers of any size, from random leaves to the last one."""
-    counter, rng = Smooth.best(items), np.random.default_rng(items % 1000)
-    height, ones = counter.height, counter.ones
+    counter, rng = best("smooth", items), np.random.default_rng(items % 1000)
+    height, ones = counter.levels, counter.ones
     assert height <= HIGHEST and math.comb(height, ones) > items
     last = ((1 << ones) - 1) << (height - ones)
     randoms = [sum(1 << int(bit) for bit in rng.choice(height, ones, replace=False)) for _ in range(200)]
@@ -167,10 +175,10 @@ def test_codes_of_long_games_fit_64_bits(items):
             following += following & -following if following.bit_count() > ones else 1 << _gap(following, ones)
         assert codes[0] == following == next_code(code) and level == closed_level(code)
         assert following >> level & 1 and not code >> level & 1 and following >> level + 1 == code >> level + 1
-    tree = KAry.of(7, items)
-    for n in [7 ** (tree.height - 1), 7**10 * 3, 7**10 + 7, *rng.integers(1, items, 200).tolist()]:
+    tree = KAryTree(items, "laplace", 7)
+    for n in [7 ** (tree.levels - 1), 7**10 * 3, 7**10 + 7, *rng.integers(1, items, 200).tolist()]:
         digits = np.base_repr(n, 7)
-        assert trailing_zeros_in(n, 7) == len(digits) - len(digits.rstrip("0")) < tree.height
+        assert trailing_zeros_in(n, 7) == len(digits) - len(digits.rstrip("0")) < tree.levels
 
 
 def _gap(code, ones):
@@ -179,9 +187,10 @@ def _gap(code, ones):
 
 
 def test_too_many_items_for_a_smooth_tree():
-    assert math.comb(Smooth.best(MOST_ITEMS).height, Smooth.best(MOST_ITEMS).ones) > MOST_ITEMS
+    found = best("smooth", MOST_ITEMS)
+    assert math.comb(found.levels, found.ones) > MOST_ITEMS
     with pytest.raises(ValueError, match="a smooth tree has at most"):
-        Smooth.best(MOST_ITEMS + 1)
+        best("smooth", MOST_ITEMS + 1)
 
 
 next_prefix = unbound
@@ -195,17 +204,17 @@ def noises(fresh, noise, codes, k, out):
             out[i, n] = next_prefix(noise, codes, 0, k, fresh[i, n])
 
 
-@pytest.mark.parametrize("kind", some(BEST, "smooth"))
+@pytest.mark.parametrize("kind", some(KINDS, "smooth"))
 def test_the_noise_of_prefixes_has_the_variance_of_their_nodes(kind):
     """Prefixes of 60 items, 40,000 times: covariances within 6 errors, which fresh noise for each prefix is not."""
     items, draws, rng = 60, 40_000, np.random.default_rng(3)
-    counter = BEST[kind](items)
+    counter = best(kind, items)
     fresh, made = rng.laplace(size=(draws, items)), np.empty((draws, items))
-    noise, codes = np.zeros((1, counter.height + 1)), np.full(2, counter.first)  # the second stays the first code
+    noise, codes = np.zeros((1, counter.levels + 1)), np.full(2, counter.first)  # the second stays the first code
     bind(noises, next_prefix=add_item)(fresh, noise, codes, counter.k, made)
-    taken = shares(counter, items)
+    taken = shares(counter)
     wanted = 2.0 * taken @ taken.T
-    np.testing.assert_array_equal(np.diag(wanted), 2 * nodes(counter, items))
+    np.testing.assert_array_equal(np.diag(wanted), 2 * nodes(counter))
     error = np.sqrt((np.outer(np.diag(wanted), np.diag(wanted)) * 4 + wanted**2) / draws)
     assert np.abs((np.cov(made.T) - wanted) / error).max() < 6
     assert np.abs((np.cov(made.T) - np.diag(np.diag(wanted))) / error).max() > 50

@@ -201,7 +201,7 @@ def test_the_best_parameters_have_the_least_noise(n):
     for law in ("gaussian", "laplace"):
         assert KAryTree.best(n, law).rms() == min(KAryTree(n, law, k).rms() for k in range(2, 65))
         shapes = [SmoothTree(n, law, ones) for ones in range(1, 30)]
-        assert SmoothTree.best(n, law).rms() <= min(shape.rms() for shape in shapes if shape.height <= 62)
+        assert SmoothTree.best(n, law).rms() <= min(shape.rms() for shape in shapes if shape.levels <= 62)
     assert NegativeDigits.best(n).rms() <= KAryTree.best(n, "laplace").rms()
     for law in ("gaussian", "laplace"):
         small = [name for name in with_law(law) if name not in ("square_root", "tree", "honaker")]

@@ -8,19 +8,19 @@ from scipy import stats
 
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.mechanisms import tree
+from privbandits_cli.mechanisms import arm_trees, tree
 from privbandits_cli.numerics.jit import bind, compile_step, unbound
 from tests.conftest import make
 from tests.naive import Tree, ends
 
-close_node = compile_step(tree.close_node)
+add_item = compile_step(arm_trees.add_item)
 
 
 def prefixes(fresh, horizon):
     """The noise of each prefix, `[items]`, from that of each item's node."""
-    noise = np.zeros(tree.depth(horizon) + 1)
-    out = [close_node(noise, n, x) for n, x in enumerate(fresh, start=1)]
-    assert noise[-1] == 0
+    noise, items = np.zeros((1, tree.depth(horizon) + 1)), np.zeros(1, np.int64)
+    out = [add_item(noise, items, 0, 2, x) for x in fresh]
+    assert noise[0, -1] == 0 and items[0] == len(fresh)
     return np.array(out)
 
 
@@ -35,12 +35,13 @@ def test_prefixes_are_those_of_algorithm_2_line_by_line(horizon):
 
 def test_a_later_tree_needs_no_new_zeros():
     """Trees of any length one after the other, in the same memory. Control: a last entry that is not 0."""
-    rng, noise, wrong = np.random.default_rng(1), np.zeros(9), 0
+    rng, noise, wrong = np.random.default_rng(1), np.zeros((1, 9)), 0
     for length in rng.integers(1, 200, 30):
         fresh = rng.normal(size=length)
-        found = [close_node(noise, n, x) for n, x in enumerate(fresh, start=1)]
+        items = np.zeros(1, np.int64)
+        found = [add_item(noise, items, 0, 2, x) for x in fresh]
         np.testing.assert_array_equal(found, prefixes(fresh, 200))
-        wrong += close_node(np.ones(9), 1, fresh[0]) != found[0]
+        wrong += add_item(np.ones((1, 9)), np.zeros(1, np.int64), 0, 2, fresh[0]) != found[0]
     assert wrong == 30
 
 
