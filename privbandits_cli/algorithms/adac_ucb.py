@@ -16,14 +16,11 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.algorithms.adap_ucb import ended
-from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
+from privbandits_cli.mechanisms.phased import Phased, begin, end, ended, phases
 from privbandits_cli.numerics.jit import Record, Records, record
-
-__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(bandit.Algorithm):
@@ -33,9 +30,9 @@ class Parameters(bandit.Algorithm):
     display = "AdaC-UCB"
     private = True
     drawn = ("normal",)
-    made_private_by = "Gaussian noise on the mean of each episode"
-    observed = views.Noisy("means")
-    general_caveats = ("The test of the noise observes the mean of each arm's first episode, which has a single gain.",)
+    made_private_by = "Gaussian noise on the sum of each phase"
+    observed = views.Noisy("sums")
+    general_caveats = Phased.general_caveats
 
     rho: float = Field(ge=1e-18, le=1e18, description="ρ")
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
@@ -51,20 +48,8 @@ class Parameters(bandit.Algorithm):
         return {choice: cls.model_validate({"rho": own, "delta": delta, **given}) for choice, own in rho.items()}
 
     def state(self, setting: Setting) -> Records:
-        n_arms = setting.n_arms
-        return record(
-            deviation=math.sqrt(1 / (2 * self.rho)),
-            t=1,
-            arm=0,
-            left=0,  # rounds that remain in the episode
-            total=0.0,
-            plays=np.zeros(n_arms, np.int64),
-            means=np.full(n_arms, np.inf),  # arms that were never played come first
-            roots=np.zeros(n_arms),  # √(1/(2m) + 1/(ρ m²))
-            none=np.zeros(n_arms),
-            beta=self.beta,
-            inverse=1 / self.rho,
-        )
+        own = phases(setting.n_arms, math.sqrt(1 / (2 * self.rho)))
+        return record(beta=self.beta, inverse=1 / self.rho, **own)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Episodes are disjoint, and the mean of each is noised once. So the release of a gain is √(2ρ)-GDP."""
@@ -85,18 +70,20 @@ class Parameters(bandit.Algorithm):
 
 
 def choose(state: Record, rng: Numbers) -> int:
-    if state.left == 0:
+    if state.played == 0:
         wide = np.sqrt(state.beta * np.log(state.t))
-        state.arm = noisy_leader(state.means, state.roots, state.none, wide, 0.0)
+        for i in range(len(state.index)):
+            if state.plays[i] > 0:
+                m = state.counts[i]
+                state.index[i] = state.sums[i] / m + wide * np.sqrt((0.5 + state.inverse / m) / m)
+        begin(state)
     arm: int = state.arm
     return arm
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
-    m = ended(state, arm, gain)
-    if m > 0:
-        state.means[arm] = (state.total + state.deviation * rng.normal) / m
-        state.roots[arm] = np.sqrt((0.5 + state.inverse / m) / m)
+    if ended(state, gain):
+        end(state, arm, state.scale * rng.normal)
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -9,12 +9,10 @@ kl(x, q) <= β ln t / m. The algorithm is ε-DP. With β > 3 its regret is of th
 import numpy as np
 
 from privbandits_cli.algorithms import adap_ucb
-from privbandits_cli.algorithms.adap_ucb import update
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.mechanisms.phased import begin
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.kl import clipped, reach
-
-__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(adap_ucb.Parameters):
@@ -28,22 +26,16 @@ class Parameters(adap_ucb.Parameters):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    if state.left == 0:
-        state.arm = leader(state)
+    if state.played == 0:
+        width = state.beta * np.log(state.t)
+        for i in range(len(state.index)):
+            if state.plays[i] > 0:
+                m = state.counts[i]
+                inverse = 1.0 / m
+                x = clipped(state.sums[i] / m + state.scale * width * inverse)
+                state.index[i] = reach(x, width * inverse)
+        begin(state)
     arm: int = state.arm
-    return arm
-
-
-def leader(state: Record) -> int:
-    """The first arm with the largest index."""
-    width, best, arm = state.beta * np.log(state.t), -np.inf, 0
-    for i in range(len(state.plays)):
-        if state.plays[i] == 0:
-            return i
-        inverse = state.inverses[i]
-        index = reach(clipped(state.means[i] + state.scale * width * inverse), width * inverse)
-        if index > best:
-            best, arm = index, i
     return arm
 
 

@@ -27,19 +27,17 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import summed
 from privbandits_cli.accounting.whole import DiscreteLaplace
-from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, turned
-from privbandits_cli.games import bandit, views
+from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.games.parameters import Chance, left_out
+from privbandits_cli.mechanisms.elimination import Eliminating, contest, turned
 from privbandits_cli.numerics.bits import uniform
 from privbandits_cli.numerics.jit import Record, Records, record
-
-__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 SEEN = "all sums that the server sees, and so all arms played"
 
 
-class Distributed(bandit.Algorithm):
+class Distributed(Eliminating):
     """What the algorithms with distributed noise share: ε, the failure probability p, and the growth of batches."""
 
     private = True

@@ -23,14 +23,12 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import summed
 from privbandits_cli.accounting.whole import Skellam
 from privbandits_cli.algorithms.dist_dp_se import SEEN, Distributed, begin, decode, encode
-from privbandits_cli.algorithms.robust_se import choose, probabilities, turned
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
+from privbandits_cli.mechanisms.elimination import turned
 from privbandits_cli.numerics.bits import skellam
 from privbandits_cli.numerics.jit import Record, Records
-
-__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(Distributed):

@@ -28,69 +28,20 @@ If α is near 1, the first phases have few rounds and one Laplace number each, s
 """
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.games import bandit, phases, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.mechanisms.phased import Growing, Limit, Phases, begin, phase, phases, pulls, rates_of
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import chernoff_reach, clipped, private_reach
 
-Ratio = Annotated[float, Field(gt=1, le=1e9)]
 MANY = 1000  # phases of an arm, for which α is so near 1 that the finite bound says nothing
 
 
-class Phased(bandit.Algorithm):
-    """What DP-KLUCB and DP-IMED share: ε, the lengths of phases, the noisy sums, and the guarantee."""
-
-    private = True
-    drawn = ("laplace",)
-    made_private_by = "Laplace noise on the sum of each phase"
-    observed = views.Noisy("sums")
-    general_caveats = ("The test of the noise observes the sum of each arm's first phase.",)
-    later = frozenset({"first"})
-
-    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-    alpha: Ratio = Field(2.0, description="α, by which the plays of an arm grow in a phase")
-    first: float = Field(0.0, ge=0, le=1e9, description="an arm's first phase has ⌈first/ε⌉ rounds, at least one")
-
-    def first_phase(self, setting: Setting) -> int:
-        """The rounds of an arm's first phase."""
-        return max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
-
-    def phases(self, setting: Setting, forget: bool = False) -> dict[str, object]:
-        """The fields of the state that `begin` and `update` use; forget: a sum holds its arm's last phase only."""
-        n_arms, first = setting.n_arms, self.first_phase(setting)
-        return {
-            "t": 1,
-            "arm": 0,
-            "first": first,
-            "length": first,  # of the phase
-            "played": 0,  # rounds of the phase so far
-            "total": 0.0,  # of the phase's gains
-            "plays": np.zeros(n_arms, np.int64),
-            "sums": np.zeros(n_arms),  # S~
-            "counts": np.zeros(n_arms),  # N, gains in S~
-            "noises": np.zeros(n_arms),  # m, Laplace numbers in S~
-            "alpha": self.alpha,
-            "epsilon": self.epsilon,
-            "scale": 1 / self.epsilon,
-            "forget": int(forget),
-        }
-
-    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Phases are disjoint, and the sum of each is noised once; lower bound: the test of a noisy sum's sign."""
-        source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"
-        share = float(self.first_phase(setting) <= math.floor(setting.horizon))
-        one = Release("laplace", self.epsilon * sensitivity)
-        return noised(one, delta, source, "noisy sum", view, surely=one.part(share))
-
-
-class Parameters(Phased):
+class Parameters(Growing):
     """ε, the growth α of plays, the width of the index, and the phases that it uses."""
 
     read = "secondary"
@@ -113,7 +64,10 @@ class Parameters(Phased):
             rate=(1 - self.eta if sure else 1.0) * self.epsilon,  # of the divergence
             cost=self.cost() if sure else 0.0,  # of each Laplace number
             optimal=int(self.width == "optimal"),
-            **self.phases(setting, forget=self.memory == "last"),
+            epsilon=self.epsilon,
+            **phases(
+                setting.n_arms, 1 / self.epsilon, self.alpha, self.first_phase(setting), forget=self.memory == "last"
+            ),
         )
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
@@ -135,72 +89,33 @@ class Parameters(Phased):
             if len(ends) > MANY:
                 return None
         plays, one = np.array(ends, float), np.ones(len(ends))
-        known = phases.Phases(plays, plays, np.cumsum(one))
+        known = Phases(plays, plays, np.cumsum(one))
         if self.memory == "last":
-            known = phases.Phases(plays, np.diff(plays, prepend=0), one)
-        rates, cost = phases.rates_of(self.epsilon)
-        limit = phases.Limit(rates, cost)
+            known = Phases(plays, np.diff(plays, prepend=0), one)
+        rates, cost = rates_of(self.epsilon)
+        limit = Limit(rates, cost)
         if self.width == "chernoff":
-            limit = phases.Limit((1 - self.eta) * rates, np.full_like(cost, self.cost()))
+            limit = Limit((1 - self.eta) * rates, np.full_like(cost, self.cost()))
         best = float(means.max())
-        pulls = [phases.pulls(known, limit, self.epsilon, float(mean), best, rounds) for mean in means]
-        bound: Floats = np.minimum((best - means) @ np.array(pulls), (best - means.min()) * rounds)
+        plays_of = [pulls(known, limit, self.epsilon, float(mean), best, rounds) for mean in means]
+        bound: Floats = np.minimum((best - means) @ np.array(plays_of), (best - means.min()) * rounds)
         return bound
 
 
 def choose(state: Record, rng: Draws) -> int:
     if state.played == 0:
-        begin(state, leader(state))
+        log_t = np.log(state.t)
+        for i in range(len(state.index)):
+            if state.plays[i] > 0:
+                n, m = state.counts[i], state.noises[i]
+                x = clipped(state.sums[i] / n)
+                if state.optimal:
+                    state.index[i] = chernoff_reach(x, log_t / n, m / n, state.epsilon)
+                else:
+                    state.index[i] = private_reach(x, (log_t + m * state.cost) / n, state.rate)
+        begin(state)
     arm: int = state.arm
     return arm
-
-
-def leader(state: Record) -> int:
-    """The first arm with the largest index."""
-    log_t, best, arm = np.log(state.t), -np.inf, 0
-    for i in range(len(state.plays)):
-        if state.plays[i] == 0:
-            return i
-        n, m = state.counts[i], state.noises[i]
-        x = clipped(state.sums[i] / n)
-        if state.optimal:
-            index = chernoff_reach(x, log_t / n, m / n, state.epsilon)
-        else:
-            index = private_reach(x, (log_t + m * state.cost) / n, state.rate)
-        if index > best:
-            best, arm = index, i
-    return arm
-
-
-def begin(state: Record, arm: int) -> None:
-    """Begin a phase of an arm."""
-    state.arm = arm
-    state.length = phase(state.plays[arm], state.alpha) if state.plays[arm] else state.first
-
-
-def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    state.total += gain
-    state.played += 1
-    state.t += 1
-    if state.played == state.length:
-        end(state, arm, rng.laplace)
-
-
-def phase(plays: int, alpha: float) -> int:
-    """The length of the next phase of an arm with so many plays."""
-    return max(1, int(min(np.ceil(alpha * plays), 2.0**62)) - plays)
-
-
-def end(state: Record, arm: int, laplace: float) -> None:
-    """Add the gains of the phase and one Laplace number to the arm's sum."""
-    if state.forget:
-        state.sums[arm] = state.counts[arm] = state.noises[arm] = 0.0
-    state.plays[arm] += state.length
-    state.sums[arm] += state.total + state.scale * laplace
-    state.counts[arm] += state.length
-    state.noises[arm] += 1.0
-    state.total = 0.0
-    state.played = 0
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -13,16 +13,14 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, pulled, reaches_a_mean
-from privbandits_cli.games import bandit, views
+from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.parameters import Chance, left_out
+from privbandits_cli.mechanisms.elimination import Eliminating, contest, pulled, reaches_a_mean
 from privbandits_cli.numerics.jit import Record, Records, record
 
-__all__ = ["Parameters", "choose", "probabilities", "update"]
 
-
-class Parameters(bandit.Algorithm):
+class Parameters(Eliminating):
     """ε, and the confidence β."""
 
     read = "paper"

@@ -13,15 +13,13 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.algorithms.robust_se import Eliminating, begin, canary, choose, cut, probabilities, pulled
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.mechanisms.elimination import Truncating, begin, canary, cut, pulled
 from privbandits_cli.numerics.jit import Record, Records
 
-__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
-
-class Parameters(Eliminating):
+class Parameters(Truncating):
     """ε, the moment (v, u), the confidence β, how fast the width shrinks, and the scale of the width."""
 
     read = "paper"

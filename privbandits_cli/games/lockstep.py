@@ -5,14 +5,13 @@ block counts: the loop for one trial plays the block again (`games.driver`), and
 """
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.games.guards import guarded
-from privbandits_cli.games.steps import filled_in
+from privbandits_cli.games.steps import STEPS, filled_in, plain
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Quick, Records, bind, interpreted, is_kept, kept, unbound
 from privbandits_cli.numerics.types import Floats
@@ -77,8 +76,8 @@ def _copy(source: Records, out: Records, layout: Any) -> None:
 
 def steps(modules: tuple[str, ...]) -> dict[str, Step]:
     """The plain steps of a composition, outermost file first; those of a wrapper know those of its base."""
-    module, names = import_module(modules[0]), filled_in(modules, Step, steps)
-    return {name: Step(getattr(module, name), names) for name in ("choose", "update")}
+    file, names = plain(modules[0]), filled_in(modules, Step, steps)
+    return {name: Step(file[name], names) for name in STEPS}
 
 
 class Loop(NamedTuple):

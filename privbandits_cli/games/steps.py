@@ -1,5 +1,6 @@
 """The steps of an algorithm's file, compiled with those of the bases that it wraps."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -9,7 +10,7 @@ from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.numerics.jit import borrower, compile_step, kept
 
-STEPS = ("choose", "update", "probabilities", "released")
+STEPS = {"choose": "probabilities", "update": "released"}  # with the functions that tell what they do
 MECHANISMS = "privbandits_cli.mechanisms."
 MECHANISM = {"counter": ("add_item", "release"), "oracle": ("learn", "fit", "predict")}  # the steps of each kind
 
@@ -21,6 +22,21 @@ def composition(algorithm: Algorithm) -> tuple[str, ...]:
     return (type(algorithm).__module__, *([mechanism] if mechanism else []), *inner)
 
 
+def plain(module: str) -> dict[str, Callable[..., Any]]:
+    """The steps of an algorithm's file by name. Those that it lacks are those of the class that its own extends.
+
+    So are `probabilities` and `released`, unless the file has another `choose` or `update` than the one they tell of.
+    """
+    files = [sys.modules[model.__module__] for model in import_module(module).Parameters.__mro__]
+    found = {}
+    for step, told in STEPS.items():
+        own = files[: 1 + next(i for i, file in enumerate(files) if hasattr(file, step))]
+        found[step] = getattr(own[-1], step)
+        if teller := next((file for file in own if hasattr(file, told)), None):
+            found[told] = getattr(teller, told)
+    return found
+
+
 @kept
 def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., Any]]:
     """The compiled steps of a composition by name; those of a wrapper contain those of its base and mechanism.
@@ -28,9 +44,7 @@ def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., An
     others: compiled functions that replace those of these names in every file.
     """
     names = filled_in(modules, compile_step, partial(steps, **others)) | others
-    module = import_module(modules[0])
-    plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
-    return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain.items()}
+    return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain(modules[0]).items()}
 
 
 def filled_in(

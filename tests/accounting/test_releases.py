@@ -1,6 +1,7 @@
 """What a release costs, from its law, its sensitivity and its count; the algorithms that share a release."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from privbandits_cli.accounting.releases import Release, bit, noised
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.linear import Simplex
 from privbandits_cli.games.players import Contexts
+from privbandits_cli.mechanisms.arm_trees import level_closed
+from privbandits_cli.mechanisms.smooth import next_code
 from tests.conftest import make
 
 GAME = Setting(2**12, 4)
@@ -123,9 +126,12 @@ def test_an_attack_says_no_more_than_what_is_surely_released():
 def test_the_nodes_of_the_first_gain_are_those_that_each_replace_a_whole_prefix(counter):
     """A node contains the first item if it is higher than all before it."""
     tree = make("dp_ucb", bonus="chernoff", counter=counter)._tree(GAME)
-    levels = tree.levels(4000)
+    code, levels = tree.first, []
+    for _ in range(4000):
+        levels.append(level_closed(code, tree.k))
+        code = code + 1 if tree.k else next_code(code)
     for items in (1, 2, 3, 4, 15, 16, 17, 1000, 4000):
-        assert tree.reached(items) == len(np.unique(np.maximum.accumulate(levels[:items])))
+        assert replace(tree, n=items).nodes == len(np.unique(np.maximum.accumulate(levels[:items])))
 
 
 def test_hybrid_trees_attain_both_halves_from_the_fourth_gain_on():

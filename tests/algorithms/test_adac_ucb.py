@@ -21,8 +21,10 @@ def test_an_episode_by_hand():
     for gain, normal in ((1.0, 0.4), (0.0, -0.2), (0.5, 1.0)):
         arm = bound["choose"](state, Numbers(0.0, 0.0, normal, 0))
         bound["update"](state, arm, gain, Numbers(0.0, 0.0, normal, 0))
-    np.testing.assert_allclose(state.means, [1.0, -0.1], rtol=1e-12)  # 0.5 + 1/2 replaced 1 + 0.2
-    np.testing.assert_allclose(state.roots, math.sqrt(1 / 2 + 1 / 2), rtol=1e-12)
+    np.testing.assert_allclose(state.sums / state.counts, [1.0, -0.1], rtol=1e-12)  # 0.5 + 1/2 replaced 1 + 0.2
+    bound["choose"](state, Numbers(0.0, 0.0, 0.0, 0))
+    width = math.sqrt((1 / 2 + 1 / 2) * 3.5 * math.log(4))
+    np.testing.assert_allclose(state.index, [1.0 + width, -0.1 + width], rtol=1e-12)
     assert state.plays.tolist() == [2, 1]
 
 

@@ -165,7 +165,7 @@ def test_dp_ucb_with_the_bonus_of_its_own_noise_by_hand():
     theta = 24 / state.d
     assert 0.5 < theta < 1
     made = make("dp_ucb", epsilon=0.5, bonus="chernoff", counter="smooth").tuned(Setting(1000, 2))
-    assert made.facts(Setting(1000, 2)) == {"scale": 6.0, "height": 20, "ones": 17} and state.scale == 6.0
+    assert made.facts(Setting(1000, 2)) == {"scale": 6.0, "h": 20, "w": 17} and state.scale == 6.0
     assert state.c == pytest.approx(-6 * 17 * math.log(1 - theta**2) / theta, rel=1e-9)
     assert (state.a, state.b) == (0, 1)
     _, tree = ready("dp_ucb", Setting(1000, 2), epsilon=0.5, bonus="chernoff")
@@ -224,11 +224,13 @@ def test_adap_ucb_doubles_and_forgets():
     arms = played(bound, state, lambda t, arm: (1 - t / 100 if arm == 0 else -9.0) if t <= 17 else None)
     assert arms[:17] == [0, 1] + [0] * 15
     assert state.plays.tolist() == [16, 1]
-    assert state.means.tolist() == pytest.approx([np.mean([1 - t / 100 for t in range(10, 18)]), -9.0])
+    means = [np.mean([1 - t / 100 for t in range(10, 18)]), -9.0]
+    assert (state.sums / state.counts).tolist() == pytest.approx(means)
     noisy, private = ready("adap_ucb", Setting(1000, 2), epsilon=0.5)
     assert played(noisy, private, lambda t, arm: 0.25 if t <= 1 else None, laplace=3.0) == [0, 1]
-    assert private.means[0] == pytest.approx(0.25 + 3.0 / 0.5)
-    assert (private.beta, private.roots[0], private.inverses[0]) == (3.1, 1.0, 1.0)
+    assert private.sums[0] == pytest.approx(0.25 + 3.0 / 0.5) and private.counts[0] == 1
+    log = 3.1 * math.log(2)
+    assert private.index[0] == pytest.approx(0.25 + 3.0 / 0.5 + math.sqrt(log / 2) + log / 0.5)
 
 
 def test_the_noise_of_the_hybrid_mechanism_costs_epsilon():

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from privbandits_cli.algorithms import robust_se
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.games.steps import composition, steps
+from privbandits_cli.mechanisms import elimination
 from tests.conftest import foe, make, match
 
 GRID = list(itertools.product([0.2, 0.5, 0.9, 1.0], [0.3, 1.0, 7.0], [0.1, 1.0], [2, 5]))
@@ -19,7 +19,7 @@ def epochs(name, n, setting, **parameters):
     state = make(name, **parameters).tuned(setting).state(setting)[0]
     for _ in range(n):
         yield state
-        robust_se.begin(state)
+        elimination.begin(state)
 
 
 def width(state, coefficient):

@@ -36,12 +36,12 @@ SHORT = {
     "adap_ucb": (
         12,
         2**10,
-        ["noise scale x 0.5", "noise depends on the gain", "the true total decides", "divided by the plays"],
+        ["noise scale x 0.5", "noise depends on the gain", "phases by the true gains", "divided by the plays"],
     ),
     "adac_ucb": (
         12,
         2**10,
-        ["deviation x 0.9", "noise drawn once", "one number for all arms", "uniform noise", "the true total decides"],
+        ["deviation x 0.9", "noise drawn once", "one number for all arms", "uniform noise", "phases by the true gains"],
     ),
     "ldp_ucb": (12, 2**10, ["noise depends on the gain", "divided by the plays"]),
     "ldp_ucb, bits": (12, 2**10, ["the chance of a larger ε", "true gains in the sums"]),

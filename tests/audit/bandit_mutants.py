@@ -48,15 +48,15 @@ def twice(line: str, number: str = "rng.laplace") -> dict[str, str]:
 FIRST, FIRST_ARM, FIRST_PLACE, ODD = "state.kept == 0.0", "arm == 0", "state.place == 0", "state.epoch % 2 == 1"
 BY_GAIN, LATE, COUNT = "(0.5 if gain > 0.5 else 1.0) * {}", "(0.0 if state.t > 1000 else {})", "state.kept += 1.0"
 REDUCTION, LAP, BLOCKS = "algorithms.dp_reduction", "algorithms.dp_lambda_lap", "algorithms.mini_batch"
-BATCHES, EPISODES, PHASES = "algorithms.dist_dp_se", "algorithms.adap_ucb", "algorithms.dp_klucb"
+BATCHES, PHASES = "algorithms.dist_dp_se", "mechanisms.phased"
 
 # Texts of the algorithms
-NOISY, ENCODE, EPISODE, TIME = "    noisy: float", "    if encode(", "    m = ended", "    state.t +="
-PHASE, PHASE_END, BLOCK, CLOSED = "    state.total +=", "        end(", "    if ends(", "    odd ="
+NOISY, ENCODE, TIME = "    noisy: float", "    if encode(", "    state.t +="
+PHASE, PHASE_END, BLOCK, CLOSED = "    if ended(", "        end(", "    if ends(", "    odd ="
 DRAWN, VARIANCE = "discrete(rng.laplace, state.scale)", "state.scale * state.scale"
 MEAN, NEW_MEAN, STEP = "state.gain / state.tau", "(state.gain + gain) / state.tau", "step = state.rate * gain"
 WEIGHT, BEHIND = "(1.0 - state.gamma) * state.weights[i] + floor", "state.forced = behind(state)"
-LEADER, UNLEFT = "int(np.argmax(state.drawn))", "state.left == 0:\n        w"
+LEADER = "int(np.argmax(state.drawn))"
 NORMAL, NORMALS, BITS = "rng.normal", "rng.normal[i]", ("rng.bits", "skellam(rng.bits")
 EPOCHS, BOTH = "state.scale * rng.laplace", ("rng.laplace", "scale * rng.laplace", "level * rng.laplace")
 
@@ -74,13 +74,11 @@ ONE_FOR_BLOCKS = before("    state.gain +=", drawn(FIRST)) | passed(MEAN, "state
 DOUBLED_LATE = before(f"    {STEP}", COUNT) | {STEP: f"{STEP} * (2.0 if state.kept > 1000 else 1.0)"}
 UNFLOORED_LATE = {WEIGHT: f"(state.weights[i] if state.gains.sum() > 1.0 else {WEIGHT})"}
 GREEDY = {"return min(arm,": "return int(np.argmax(state.gains)) if rng.uniform > 0.999 else min(arm,"}
-TRUE_TOTAL = {UNLEFT: UNLEFT.replace(":", " and 2.0 * state.total <= state.plays[state.arm]:")}
-PER_PLAY = "{} / (1.0 + state.plays[arm] - m)"
+PER_PLAY = "{} / (1.0 + state.plays[arm])"
 ONE = "(state.kept if i == 0 else {})"
 ONE_HELD = noise(ONE, NORMALS) | before("    for i in range(k)", drawn(FIRST, "rng.normal[0]"))
 FOR_SHOW = {LEADER: f"int(np.argmax(state.gains / (state.plays + 1.0))) if state.t >= 1010 else {LEADER}"}
 RENOISED = {  # with the true sums in `noises`
-    ", state.noises[i]": ", 1.0",
     "state.noises[arm] += 1.0": "state.noises[arm] += state.total",
     "state.sums[arm] += state.total": "state.sums[arm] = state.noises[arm] + state.total",
 }
@@ -159,26 +157,28 @@ MUTANTS = (
     Mutant("sum for mean", "exp3_tau", SUM_OF_BLOCK, BLOCKS),
     Mutant("B for 2B on a mean", "dp_robust_se", {"2.0 * state.bound": "state.bound"}),
     Mutant("no noise on a mean", "dp_robust_se", noise("0.0 * {}")),
-    Mutant("mean not divided by R", "dp_robust_se", {"] / state.cycles + noise": "] + noise"}, "algorithms.robust_se"),
+    Mutant(
+        "mean not divided by R", "dp_robust_se", {"] / state.cycles + noise": "] + noise"}, "mechanisms.elimination"
+    ),
     Mutant("gains not truncated", "dp_robust_se", {"arm, cut(state, gain)": "arm, gain"}),
     Mutant("noise scale x 0.5", "dp_se", noise("0.5 * {}")),
-    Mutant("noise scale x 0.5", "adap_ucb", noise("0.5 * {}")),
-    Mutant("no noise late", "adap_ucb", noise(LATE)),
-    Mutant("noise depends on the gain", "adap_ucb", noise(BY_GAIN)),
-    Mutant("the true total decides", "adap_ucb", TRUE_TOTAL),
-    Mutant("divided by the plays", "adap_ucb", noise(PER_PLAY)),
-    Mutant("deviation x 0.5", "adac_ucb", share=0.5, field="deviation"),
-    Mutant("deviation x 0.9", "adac_ucb", share=0.9, field="deviation"),
-    Mutant("deviation inverted", "adac_ucb", share=0.25, field="deviation"),
-    Mutant("ρ left out of the deviation", "adac_ucb", share=0.125**0.5, field="deviation"),
-    Mutant("noise drawn once", "adac_ucb", held(FIRST, EPISODE, NORMAL), kept=True),
-    Mutant("one number for all arms", "adac_ucb", held(FIRST_ARM, EPISODE, NORMAL), kept=True),
-    Mutant("noise of a forgotten episode reused", "adac_ucb", twice("        state.means", NORMAL), kept=True),
+    Mutant("noise scale x 0.5", "adap_ucb", noise("0.5 * {}"), PHASES),
+    Mutant("no noise late", "adap_ucb", noise(LATE), PHASES),
+    Mutant("noise depends on the gain", "adap_ucb", noise(BY_GAIN), PHASES),
+    Mutant("phases by the true gains", "adap_ucb", TRUE_PHASE),
+    Mutant("divided by the plays", "adap_ucb", noise(PER_PLAY), PHASES),
+    Mutant("deviation x 0.5", "adac_ucb", share=0.5),
+    Mutant("deviation x 0.9", "adac_ucb", share=0.9),
+    Mutant("deviation inverted", "adac_ucb", share=0.25),
+    Mutant("ρ left out of the deviation", "adac_ucb", share=0.125**0.5),
+    Mutant("noise drawn once", "adac_ucb", held(FIRST, PHASE, NORMAL), kept=True),
+    Mutant("one number for all arms", "adac_ucb", held(FIRST_ARM, PHASE, NORMAL), kept=True),
+    Mutant("noise of a forgotten episode reused", "adac_ucb", twice(PHASE_END, NORMAL), kept=True),
     Mutant("divided by the plays", "adac_ucb", noise(PER_PLAY, NORMAL)),
     Mutant("uniform noise", "adac_ucb", noise("math.sqrt(3.0) * math.erf(math.sqrt(0.5) * {})", NORMAL)),
     Mutant("noise depends on the gain", "adac_ucb", noise(BY_GAIN, NORMAL)),
     Mutant("no noise late", "adac_ucb", noise(LATE, NORMAL)),
-    Mutant("the true total decides", "adac_ucb", TRUE_TOTAL),
+    Mutant("phases by the true gains", "adac_ucb", TRUE_PHASE),
     Mutant("c x 0.8", "gaussian_ts", share=0.8, field="c"),
     Mutant("c ignored", "gaussian_ts", {"sqrt(state.c / n)": "sqrt(1.0 / n)"}),
     Mutant("c inverted", "gaussian_ts", {"sqrt(state.c / n)": "sqrt(1.0 / state.c / n)"}),
@@ -189,27 +189,27 @@ MUTANTS = (
     Mutant("no noise late", "gaussian_ts", noise("(0.0 if state.t >= 1010 else {})", NORMALS)),
     Mutant("the true leader, late", "gaussian_ts", FOR_SHOW),
     Mutant("scale inverted", "adap_klucb", share=0.25),
-    Mutant("noise drawn once", "adap_klucb", held(FIRST, EPISODE), EPISODES, kept=True),
-    Mutant("one number for all arms", "adap_klucb", held(FIRST_ARM, EPISODE), EPISODES, kept=True),
-    Mutant("divided by the plays", "adap_klucb", noise(PER_PLAY), EPISODES),
+    Mutant("noise drawn once", "adap_klucb", held(FIRST, PHASE), PHASES, kept=True),
+    Mutant("one number for all arms", "adap_klucb", held(FIRST_ARM, PHASE), PHASES, kept=True),
+    Mutant("divided by the plays", "adap_klucb", noise(PER_PLAY), PHASES),
     Mutant("scale inverted", "dp_imed", share=0.25),
     Mutant("noise drawn once", "dp_imed", held(FIRST, PHASE), PHASES, kept=True),
     Mutant("one number for all arms", "dp_imed", held(FIRST_ARM, PHASE), PHASES, kept=True),
     Mutant("all gains noised anew", "dp_imed", RENOISED, PHASES),
     Mutant("scale inverted", "dp_klucb", share=0.25),
-    Mutant("noise drawn once", "dp_klucb", held(FIRST, PHASE), kept=True),
-    Mutant("one number for all arms", "dp_klucb", held(FIRST_ARM, PHASE), kept=True),
-    Mutant("noise used for two phases", "dp_klucb", twice(PHASE_END), kept=True),
-    Mutant("all gains noised anew", "dp_klucb", RENOISED),
-    Mutant("no noise late", "dp_klucb", noise(LATE)),
-    Mutant("noise depends on the gain", "dp_klucb", noise(BY_GAIN)),
+    Mutant("noise drawn once", "dp_klucb", held(FIRST, PHASE), PHASES, kept=True),
+    Mutant("one number for all arms", "dp_klucb", held(FIRST_ARM, PHASE), PHASES, kept=True),
+    Mutant("noise used for two phases", "dp_klucb", twice(PHASE_END), PHASES, kept=True),
+    Mutant("all gains noised anew", "dp_klucb", RENOISED, PHASES),
+    Mutant("no noise late", "dp_klucb", noise(LATE), PHASES),
+    Mutant("noise depends on the gain", "dp_klucb", noise(BY_GAIN), PHASES),
     Mutant("phases by the true gains", "dp_klucb", TRUE_PHASE),
-    Mutant("divided by the plays", "dp_klucb", noise("{} / (1.0 + state.plays[arm])")),
-    Mutant("noise of a forgotten phase reused", "dp_klucb, last", twice(PHASE_END), kept=True),
-    Mutant("noise scale x 0.5", "dp_klucb, last", noise("0.5 * {}")),
+    Mutant("divided by the plays", "dp_klucb", noise(PER_PLAY), PHASES),
+    Mutant("noise of a forgotten phase reused", "dp_klucb, last", twice(PHASE_END), PHASES, kept=True),
+    Mutant("noise scale x 0.5", "dp_klucb, last", noise("0.5 * {}"), PHASES),
     Mutant("noise scale x 0.5", "dp_klucb, optimal", share=0.5),
-    Mutant("noise used for two phases", "dp_klucb, optimal", twice(PHASE_END), kept=True),
-    Mutant("all gains noised anew", "dp_klucb, optimal", RENOISED),
+    Mutant("noise used for two phases", "dp_klucb, optimal", twice(PHASE_END), PHASES, kept=True),
+    Mutant("all gains noised anew", "dp_klucb, optimal", RENOISED, PHASES),
     Mutant("noise scale x 0.5", "dp_tsallis_switch", share=0.5),
     Mutant("noise scale x 0.9", "dp_tsallis_switch", share=0.9),
     Mutant("scale inverted", "dp_tsallis_switch", share=0.25),

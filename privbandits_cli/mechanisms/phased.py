@@ -1,0 +1,167 @@
+"""Learners that play arms in phases: the gains of a phase enter its arm's sum at its end, with one random number.
+
+Every arm has a first phase, in turn. At the start of a later one, the learner's file sets the `index` of every arm, and
+`begin` takes the arm with the largest one. The phase of an arm with N plays so far has ⌈αN⌉ - N rounds, at least one,
+and its first phase has `first`. The arm's noisy sum S~, `sums`, then holds n gains and m random numbers, `counts` and
+`noises`: those of all its phases, or of the last one alone. Each gain enters a sum once, so that all sums are as
+private as one.
+"""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.types import Floats
+
+Ratio = Annotated[float, Field(gt=1, le=1e9)]
+
+
+class Phased(bandit.Algorithm):
+    """A learner with Lap(1/ε) in each noisy sum; `update` is its step."""
+
+    private = True
+    drawn = ("laplace",)
+    made_private_by = "Laplace noise on the sum of each phase"
+    observed = views.Noisy("sums")
+    general_caveats = (
+        "The test of the noise observes the sum of each arm's first phase. Coupled games observe all phases.",
+    )
+
+    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
+
+    def first_phase(self, setting: Setting) -> int:
+        """The rounds of an arm's first phase."""
+        return 1
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Phases are disjoint, and the sum of each is noised once; lower bound: the test of a noisy sum's sign."""
+        source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"
+        share = float(self.first_phase(setting) <= math.floor(setting.horizon))
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, source, "noisy sum", view, surely=one.part(share))
+
+
+class Growing(Phased):
+    """A learner that chooses how its phases grow, and how long the first one of an arm is."""
+
+    later = frozenset({"first"})
+
+    alpha: Ratio = Field(2.0, description="α, by which the plays of an arm grow in a phase")
+    first: float = Field(0.0, ge=0, le=1e9, description="an arm's first phase has ⌈first/ε⌉ rounds, at least one")
+
+    def first_phase(self, setting: Setting) -> int:
+        return max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
+
+
+def phases(n_arms: int, scale: float, alpha: float = 2.0, first: int = 1, forget: bool = True) -> dict[str, object]:
+    """The fields of the state; scale: of the noise on a sum; forget: a sum holds its arm's last phase only."""
+    return {
+        "t": 1,
+        "arm": 0,
+        "first": first,
+        "length": first,  # of the phase
+        "played": 0,  # rounds of the phase so far
+        "total": 0.0,  # of the phase's gains
+        "plays": np.zeros(n_arms, np.int64),
+        "sums": np.zeros(n_arms),  # S~
+        "counts": np.zeros(n_arms),  # n, gains in S~
+        "noises": np.zeros(n_arms),  # m, random numbers in S~
+        "index": np.zeros(n_arms),
+        "alpha": alpha,
+        "scale": scale,
+        "forget": int(forget),
+    }
+
+
+def begin(state: Record) -> None:
+    """Begin a phase: at first one of each arm in turn, then of the first arm with the largest index."""
+    turn = (state.t - 1) // state.first
+    arm = turn if turn < len(state.index) else int(np.argmax(state.index))
+    state.arm = arm
+    state.length = phase(state.plays[arm], state.alpha) if state.plays[arm] else state.first
+
+
+def phase(plays: int, alpha: float) -> int:
+    """The length of the next phase of an arm with so many plays."""
+    return max(1, int(min(np.ceil(alpha * plays), 2.0**62)) - plays)
+
+
+def ended(state: Record, gain: float) -> bool:
+    """Add a gain to its phase. Returns whether it is the last one."""
+    state.total += gain
+    state.played += 1
+    state.t += 1
+    last: bool = state.played == state.length
+    return last
+
+
+def end(state: Record, arm: int, noise: float) -> None:
+    """Add the gains of the phase and one random number to the arm's sum."""
+    if state.forget:
+        state.sums[arm] = state.counts[arm] = state.noises[arm] = 0.0
+    state.plays[arm] += state.length
+    state.sums[arm] += state.total + noise
+    state.counts[arm] += state.length
+    state.noises[arm] += 1.0
+    state.total = 0.0
+    state.played = 0
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    if ended(state, gain):
+        end(state, arm, state.scale * rng.laplace)
+
+
+# ------------------------------------------------------ the regret of upper confidence bounds (ours, see `dp_klucb`)
+
+GRID = np.concatenate([np.logspace(-6, -1, 200), np.linspace(0.1, 1, 301)[1:-1]])  # of λ: every λ gives a valid bound
+LARGEST = 30.0  # λ: e^-30 is still distinct from 0 beside 1
+
+
+class Phases(NamedTuple):
+    """The numbers on which an arm's index depends, after each of its phases, `[phases]`."""
+
+    plays: Floats  # N, of the arm
+    gains: Floats  # n <= N, in its noisy sum
+    noises: Floats  # m, Laplace numbers in its noisy sum
+
+
+class Limit(NamedTuple):
+    """The least q, over λ of `rates`, with -λx - ln(1 - q + q e^-λ) = (ln t + m cost)/n, where x is the noisy mean."""
+
+    rates: Floats  # λ, `[rates]`
+    cost: Floats  # the cost of a Laplace number, `[rates]`
+
+
+def rates_of(epsilon: float) -> tuple[Floats, Floats]:
+    """Some λ below ε, and -ln(1 - λ²/ε²), the logarithm of E e^(λZ) of a Laplace number Z; both `[rates]`."""
+    rates = min(epsilon, LARGEST) * GRID
+    return rates, -np.log1p(-((rates / epsilon) ** 2))
+
+
+def pulls(phases: Phases, limit: Limit, epsilon: float, mean: float, best: float, rounds: Floats) -> Floats:
+    """Bound on the expected plays of an arm of this mean after `rounds` `[points]`; best: the mean of a best arm.
+
+    epsilon: the Laplace numbers have scale 1/ε. The arm begins a phase at a round t only if its limit is then at least
+    `best` (`high`), or if the limit of a best arm is below `best` (`low`). Such a phase adds its length to the plays.
+    """
+    plays, n, m = phases
+    rates, noise = rates_of(epsilon)
+    after = np.add.outer(plays, plays)  # rounds that precede a phase if the best arm has had some number of phases
+    found = []
+    for t in rounds:
+        spent = (np.log(t) + np.multiply.outer(m, limit.cost)) / n[:, None]
+        least = ((-np.log1p(best * np.expm1(-limit.rates)) - spent) / limit.rates).max(1)  # mean whose limit is `best`
+        exponent = np.multiply.outer(least, rates) - np.log1p(mean * np.expm1(rates)) - np.multiply.outer(m / n, noise)
+        high = np.where(least > 0, np.exp(-n * np.maximum(exponent.max(1), 0.0)), 1.0)
+        low = np.where(after < t, 1 / (after + 1), 0.0).sum(1)
+        lengths = np.diff(np.minimum(plays, t), append=t)
+        found.append(min(t, plays[0]) + lengths @ np.minimum(1.0, high + low))
+    return np.array(found)
