@@ -13,12 +13,10 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms import tsallis_switch
-from privbandits_cli.algorithms.tsallis_switch import choose, end, ends, probabilities
+from privbandits_cli.algorithms.tsallis_switch import end, ends
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
-
-__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(tsallis_switch.Blocks):

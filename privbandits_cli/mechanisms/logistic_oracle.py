@@ -119,9 +119,6 @@ class Logistic(Oracle):
     def predicted(self, theta: Floats, arms: Floats) -> Floats:
         return share(theta @ arms)
 
-    def facts(self) -> dict[str, float]:
-        return {}
-
     def mechanism(self) -> str:
         return "a random vector added to the gradient of a batch's logistic loss"
 

@@ -61,13 +61,13 @@ class Oracle(ABC):
     def fitted(self, rows: Floats, rewards: Floats, rng: Generator) -> Fit:
         """The fit of records `rows[n, d]`, `rewards[n]`: the plain twin of the steps, with the same random numbers."""
 
-    @abstractmethod
     def predicted(self, theta: Floats, arms: Floats) -> Floats:
         """The predicted rewards of `arms[d, k]`, `[k]`: the plain twin of `predict`."""
+        return theta @ arms
 
-    @abstractmethod
     def facts(self) -> dict[str, float]:
         """The size of its noise, where it does not depend on the batch."""
+        return {}
 
     @abstractmethod
     def mechanism(self) -> str:

@@ -87,9 +87,6 @@ class Quadratic(Oracle):
             shift *= 2
         return Fit(np.linalg.solve(matrix + shift * np.eye(d), vector), matrix)
 
-    def predicted(self, theta: Floats, arms: Floats) -> Floats:
-        return theta @ arms
-
     def facts(self) -> dict[str, float]:
         return {"sigma": self.sigma, "tau": self.tau} if self.sigma else {}
 
