@@ -19,10 +19,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field
 
 from privbandits_cli.algorithms import dp_reduction, exp2
-from privbandits_cli.algorithms.dp_reduction import choose, probabilities, released, update
 from privbandits_cli.games.bandit import Setting
-
-__all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(dp_reduction.Parameters):

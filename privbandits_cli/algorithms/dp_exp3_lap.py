@@ -9,10 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from privbandits_cli.algorithms import dp_lambda_lap, exp3
-from privbandits_cli.algorithms.dp_lambda_lap import choose, probabilities, released, update
 from privbandits_cli.games.parameters import Or, left_out
-
-__all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(dp_lambda_lap.Parameters):

@@ -28,13 +28,11 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.algorithms import ftpl
-from privbandits_cli.algorithms.dp_ftrl import Aggregating, log2, update
+from privbandits_cli.algorithms.dp_ftrl import Aggregating, log2
 from privbandits_cli.algorithms.ftpl import follow
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set, papers_delta
 from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
-
-__all__ = ["Parameters", "choose", "update"]
 
 counter_release: Any = unbound
 

@@ -11,12 +11,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.dp_reduction import NoisyGains, choose, probabilities, released
+from privbandits_cli.algorithms.dp_reduction import NoisyGains, released
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Or, left_out
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
-
-__all__ = ["Parameters", "choose", "corollary_3_2_epsilon", "probabilities", "released", "update"]
 
 base_update: Any = unbound
 

@@ -17,18 +17,16 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
+from privbandits_cli.algorithms.robust_ucb import Optimist, leader, power
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.heavy_tails import Factor, Robust
+from privbandits_cli.games.heavy_tails import Factor
 from privbandits_cli.mechanisms import arm_trees
 from privbandits_cli.mechanisms.arm_trees import Choice, add_item
 from privbandits_cli.numerics.jit import Record, Records
 
-__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
-
-class Parameters(Robust):
+class Parameters(Optimist):
     """ε, the moment (v, u), and the scale of the width."""
 
     read = "paper"
@@ -69,9 +67,8 @@ class Parameters(Robust):
     def state(self, setting: Setting) -> Records:
         v, u = self.v, self.u
         log_t, tree = math.log(setting.horizon), self.tree(setting)
-        return optimist(
-            setting.n_arms,
-            v,
+        return self.optimist(
+            setting,
             width=18 * self.constants * u ** (1 / (1 + v)) * (log_t ** (1.5 + 1 / v) / self.epsilon) ** (v / (1 + v)),
             bound=(self.epsilon * u / log_t**1.5) ** (1 / (1 + v)),
             log=math.log(2.0),
@@ -139,7 +136,7 @@ class Parameters(Robust):
 
 def canary(state: Record) -> tuple[float, float]:
     """(-B, B): the contribution of the next gain to a sum lies between these."""
-    n = state.plays[choose(state, Draws(0.0, 0.0))] + 1
+    n = state.plays[leader(state.means, state.rates, state.width * state.grown)] + 1
     bound = state.bound * (n / power(n, state.q))
     return -bound, bound
 

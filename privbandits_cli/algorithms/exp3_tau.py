@@ -11,10 +11,8 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import exp3, mini_batch
 from privbandits_cli.algorithms.dp_lambda_lap import corollary_3_2_epsilon
-from privbandits_cli.algorithms.mini_batch import choose, corollary_3_2, corollary_3_3_printed, probabilities, update
+from privbandits_cli.algorithms.mini_batch import corollary_3_2, corollary_3_3_printed
 from privbandits_cli.games.bandit import Setting
-
-__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(mini_batch.Parameters):

@@ -17,16 +17,16 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.ldp_ucb import behind
-from privbandits_cli.algorithms.robust_ucb import leader, optimist
+from privbandits_cli.algorithms.robust_ucb import Optimist, leader
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.heavy_tails import Factor, Robust
+from privbandits_cli.games.heavy_tails import Factor
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records
 from privbandits_cli.numerics.logarithm import logarithm
 
 
-class Parameters(Robust):
+class Parameters(Optimist):
     """ε, the moment (v, u), and the scales of the width and of the truncation."""
 
     read = "paper"
@@ -42,9 +42,8 @@ class Parameters(Robust):
 
     def state(self, setting: Setting) -> Records:
         v, u = self.v, self.u
-        return optimist(
-            setting.n_arms,
-            v,
+        return self.optimist(
+            setting,
             width=4 * self.constants * u ** (1 / (1 + v)) * self.epsilon ** (-v / (1 + v)),
             bound=self.truncation * (u * self.epsilon) ** (1 / (1 + v)),
             log=math.sqrt(4 * math.log(2.0)),

@@ -15,7 +15,32 @@ from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
-class Parameters(Robust):
+class Optimist(Robust):
+    """A learner with the index mean + width log^q n^-q, q = v/(1+v); `choose` is its step."""
+
+    def optimist(self, setting: Setting, width: float, bound: float, log: float, **own: object) -> Records:
+        """The state before round 1, with `own` fields.
+
+        bound: the truncation of gains, without its growth in n; log: the logarithm in the width (for ln t² that of
+        t = 2, because ln 1 = 0 would be a divisor).
+        """
+        n_arms, q = setting.n_arms, self.v / (1 + self.v)
+        return record(
+            t=1,
+            plays=np.zeros(n_arms, np.int64),
+            sums=np.zeros(n_arms),
+            means=np.full(n_arms, np.inf),  # arms that were never played come first
+            rates=np.zeros(n_arms),  # n^-q
+            q=q,
+            width=width,
+            bound=bound,
+            log=log,
+            grown=log**q,
+            **own,
+        )
+
+
+class Parameters(Optimist):
     """The moment (v, u), and the scale of the width."""
 
     read = "paper"
@@ -27,35 +52,12 @@ class Parameters(Robust):
 
     def state(self, setting: Setting) -> Records:
         v, u = self.v, self.u
-        return optimist(
-            setting.n_arms,
-            v,
+        return self.optimist(
+            setting,
             width=4 * self.constants * u ** (1 / (1 + v)),
             bound=u ** (1 / (1 + v)),
             log=2 * np.log(2.0),
         )
-
-
-def optimist(n_arms: int, v: float, width: float, bound: float, log: float, **own: object) -> Records:
-    """The state before round 1 of a learner with the index mean + width log^q n^-q, q = v/(1+v), and its `own` fields.
-
-    bound: the truncation of gains, without its growth in n; log: the logarithm in the width (for ln t² that of t = 2,
-    because ln 1 = 0 would be a divisor).
-    """
-    q = v / (1 + v)
-    return record(
-        t=1,
-        plays=np.zeros(n_arms, np.int64),
-        sums=np.zeros(n_arms),
-        means=np.full(n_arms, np.inf),  # arms that were never played come first
-        rates=np.zeros(n_arms),  # n^-q
-        q=q,
-        width=width,
-        bound=bound,
-        log=log,
-        grown=log**q,
-        **own,
-    )
 
 
 def leader(means: Floats, rates: Floats, width: float) -> int:
