@@ -57,6 +57,7 @@ class Growing(Phased):
     first: float = Field(0.0, ge=0, le=1e9, description="an arm's first phase has ⌈first/ε⌉ rounds, at least one")
 
     def first_phase(self, setting: Setting) -> int:
+        """⌈first/ε⌉, at most the game."""
         return max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
 
 
