@@ -35,7 +35,7 @@ class Parameters(NoisyGains):
     epsilon: Annotated[float, Field(ge=1e-9), Or(Literal["corollary_3.2"])] = Field(
         description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
     )
-    b: Annotated[float, Field(ge=0, le=1e9), Or(Literal["least_bound"])] = left_out(
+    b: Annotated[float, Field(ge=0, le=1e12), Or(Literal["least_bound"])] = left_out(
         "accept g' in [-b, b + 1]; default ln T / ε (Corollary 3.1); `least_bound`: Theorem 3.1's best"
     )
 

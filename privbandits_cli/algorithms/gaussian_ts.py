@@ -45,8 +45,8 @@ class Parameters(bandit.Algorithm):
     general_caveats = ("The paper's account is O(√T); the exact one is derived in the file of the algorithm.",)
 
     mu: float | None = Field(None, ge=1e-9, le=1e9, description="μ of the whole game; sets c")
-    c: float = left_out("factor of the variance; default 1, or what mu takes", ge=1e-9, le=1e30)
-    b: int = left_out("first pulls of each arm; default 0, or (T/K)^(2/3) for mu", ge=0, le=10**9)
+    c: float = left_out("factor of the variance; default 1, or what mu takes", ge=1e-30, le=1e40)
+    b: int = left_out("first pulls of each arm; default 0, or (T/K)^(2/3) for mu", ge=0, le=10**11)
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
 
     @classmethod

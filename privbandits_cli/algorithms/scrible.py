@@ -27,7 +27,9 @@ class Parameters(linear.Algorithm):
     display = "SCRiBLe"
 
     eta: Size = left_out("η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
-    constant: Size | None = Field(None, description="c in the default of η: 1/4, or 1/√2 for a private learner")
+    constant: float | None = Field(
+        None, ge=1e-30, le=1e100, description="c in the default of η: 1/4, or 1/√2 for a private learner"
+    )
 
     def tuned_for(self, setting: Setting, variance: float, constant: float) -> Self:
         """The parameters tuned for losses with noise of this variance, with this default of c."""
