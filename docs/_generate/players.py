@@ -10,7 +10,7 @@ import yaml
 from _generate import DOCS, keys, pictures
 from _generate.experiments import Claimed, Played, every
 from _generate.markdown import blocks, code, line, table
-from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, pair, regret
+from privbandits_cli.accounting.rounding import VACUOUS, at_least, at_most, is_vacuous, pair, regret
 from privbandits_cli.actions.privacy import block
 from privbandits_cli.actions.show import OPPONENTS, READ, facts, plain
 from privbandits_cli.experiment.settings import Size
@@ -182,8 +182,8 @@ def _bounds(known: Mapping[str, Any]) -> Iterator[str]:
         if bound is None:
             yield f"- Against {opponent} adversaries: no theorem."
         else:
-            empty = " " + EMPTY.format(at_most(most)) if is_empty(bound, most) else ""
-            yield f"- Against {opponent} adversaries: expected regret at most {line(regret(bound, most) + empty)}."
+            vacuous = " " + VACUOUS.format(at_most(most)) if is_vacuous(bound, most) else ""
+            yield f"- Against {opponent} adversaries: expected regret at most {line(regret(bound, most) + vacuous)}."
     yield ""
 
 

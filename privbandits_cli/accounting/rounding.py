@@ -5,7 +5,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 COMPUTED = 12  # significant digits of a computed bound; the digits beyond are errors of its arithmetic
 
-EMPTY = "(empty): the bound is vacuous, as no algorithm can lose more than {}"
+VACUOUS = "(vacuous): no algorithm can lose more than {}"
 
 
 def at_most(value: float | None, digits: int = 4) -> str:
@@ -19,11 +19,11 @@ def at_least(value: float | None, digits: int = 4) -> str:
 
 
 def regret(bound: float, largest: float) -> str:
-    """A bound on the regret, marked as empty unless it is below `largest`, the most that any algorithm can lose."""
-    return at_most(bound) + (" (empty)" if is_empty(bound, largest) else "")
+    """A bound on the regret, marked as vacuous unless it is below `largest`, the most that any algorithm can lose."""
+    return at_most(bound) + (" (vacuous)" if is_vacuous(bound, largest) else "")
 
 
-def is_empty(bound: float, largest: float) -> bool:
+def is_vacuous(bound: float, largest: float) -> bool:
     """Whether a bound on the regret is not below the most that any algorithm can lose, up to rounding."""
     return bound >= largest * (1 - 10.0**-COMPUTED)
 

@@ -93,6 +93,11 @@ class _Git(_Part):
     dirty: bool
 
 
+class _Included(_Part):
+    name: str
+    sha256: str
+
+
 class _Manifest(_Part):
     complete: bool = True
     command: list[str] = []
@@ -102,6 +107,7 @@ class _Manifest(_Part):
     engine: str = ""
     figure_of: str | None = None
     git: _Git | None = None
+    included: list[_Included] = []
     jobs: int = 0
     ledger: list[_Block] | str | None = None
     machine: dict[str, str] = {}

@@ -26,14 +26,13 @@ FACTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def doubts(folder: Path, name: str) -> Iterator[str]:
     """Reasons, as sentences, why a folder's CSVs may not be what its run wrote, or not all of it; name: A or B."""
     made = read_manifest(folder)
-    recorded = _part(made, "sha256")
     for table in TABLES:
-        if made and recorded.get(table) != file_sha256(folder / table):
+        if made and made.get("sha256", {}).get(table) != file_sha256(folder / table):
             yield (
                 f"{name}: {table} is not the file that manifest.json describes (sha256): it was changed after the run, "
                 "or comes from another one. Run the experiment again to restore it."
             )
-    trials = _part(made, "trials")
+    trials = made.get("trials", {})
     if not made.get("complete", True):
         failed = f", {trials['failed']} failed" if trials.get("failed") else ""
         yield f"{name} is incomplete: {trials.get('done', '?')} of {trials.get('wanted', '?')} trials{failed}."
@@ -46,13 +45,13 @@ def differences(a: Path, b: Path) -> Iterator[str]:
     if lacking:
         yield f"No manifest.json says how the CSVs of {' and '.join(lacking)} were made."
         return
-    configs = [_part(made, "config") for made in (one, other)]
+    configs = [made.get("config", {}) for made in (one, other)]
     keys = [key for key in {**configs[0], **configs[1]} if configs[0].get(key) != configs[1].get(key)]
     if keys:
         yield f"The configs differ in {', '.join(keys)}."
     if one.get("included") != other.get("included"):
         yield f"The users' own files differ: {_files(one)} in A, {_files(other)} in B."
-    packages = dict.fromkeys([*_part(one, "versions"), *_part(other, "versions")])
+    packages = {**one.get("versions", {}), **other.get("versions", {})}
     places = [*FACTS, *((name, ("versions", name)) for name in packages)]
     found = [(word, *(_text(_at(made, path)) for made in (one, other))) for word, path in places]
     told = [f"{word}: {x} in A, {y} in B" for word, x, y in found if x != y]
@@ -62,14 +61,7 @@ def differences(a: Path, b: Path) -> Iterator[str]:
 
 def _files(made: Manifest) -> str:
     """The users' files, each with the beginning of its digest."""
-    listed = made.get("included")
-    found = [each for each in (listed if isinstance(listed, list) else []) if isinstance(each, dict)]
-    return ", ".join(f"{each.get('name')} {str(each.get('sha256'))[:12]}" for each in found) or "none"
-
-
-def _part(made: Manifest, name: str) -> Manifest:
-    found = made.get(name)
-    return found if isinstance(found, dict) else {}
+    return ", ".join(f"{each['name']} {each['sha256'][:12]}" for each in made.get("included", [])) or "none"
 
 
 def _at(made: Manifest, path: tuple[str, ...]) -> Any:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.accounting.rounding import at_most, is_empty
+from privbandits_cli.accounting.rounding import at_most, is_vacuous
 from privbandits_cli.games import bandit, contextual
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.heavy_tails import Stationary
@@ -43,7 +43,7 @@ class Rate(NamedTuple):
 class Theory(NamedTuple):
     """What theorems say of one curve."""
 
-    bound: Floats | None  # `[points]`, on its regret; NaN where it is empty; None without a theorem
+    bound: Floats | None  # `[points]`, on its regret; NaN where it is vacuous; None without a theorem
     rates: tuple[Rate, ...]  # of every learner that is equally private
 
     def last(self, points: int) -> "Theory":
@@ -57,7 +57,7 @@ def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds:
     bound = regret_bound(algorithm, adversary, setting, rounds)
     if bound is not None:
         most = rounds * setting.largest_regret()
-        bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
+        bound = np.array([np.nan if is_vacuous(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
     if not isinstance(adversary, bandit.Adversary):
         return Theory(bound, ())
     epsilon, coins = pure_epsilon(algorithm, setting), adversary.coins(setting)

@@ -12,7 +12,7 @@ from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.curves import legends_of
 from privbandits_cli.analysis.folder import CURVE, FINAL, NAMES, SUMMARY, read_config, read_manifest, rows_of
 from privbandits_cli.analysis.rates import Theory
-from privbandits_cli.analysis.theories import game_of, theory_of
+from privbandits_cli.analysis.theories import Game, theory_of
 from privbandits_cli.engine.store import chunk_files, read_chunk
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.keys import Plot
@@ -83,7 +83,7 @@ def summary(folder: Path, final: bool = False) -> Rows:
 def _lower_bounds(folder: Path) -> dict[tuple[str, int], float]:
     """By curve and round the lower bound on the mean regret, where one is known; no file of a user is executed."""
     found = curves.read(folder)
-    game = game_of(found.config, Registry(), NOBODY)
+    game = Game(found.config, Registry(), NOBODY)
     lower: dict[tuple[str, int], float] = {}
     for curve in found.every if found.config.get("game", "bandit") == "bandit" else ():
         rounds = [int(row["round"]) for row in curve.rows]

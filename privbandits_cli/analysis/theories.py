@@ -20,16 +20,11 @@ GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
 
 
 class Game(NamedTuple):
-    """The keys of a config that determine its game, and the registry of its players: theory depends on both."""
+    """A config, which determines the game, and the registry of its players: theory depends on both."""
 
-    keys: dict[str, Any]
+    config: Mapping[str, Any]
     registry: Registry
     trust: Trust  # without it, the theory of users' players is the one that the run has recorded
-
-
-def game_of(config: Mapping[str, Any], registry: Registry, trust: Trust) -> Game:
-    """The game of a config."""
-    return Game({key: config[key] for key in GAME if key in config}, registry, trust)
 
 
 def theory_of(curve: Curve, rounds: Floats, game: Game) -> Theory | str:
@@ -48,7 +43,8 @@ def theory_of(curve: Curve, rounds: Floats, game: Game) -> Theory | str:
         where = ".".join(map(str, first["loc"]))
         raise ValueError(f"the parameters of {curve.label} cannot be read: {where}: {first['msg']}") from error
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
-    swept: dict[str, Any] = {"dimension": int(curve.game["dimension"])} if "dimension" in curve.game else {}
-    swept |= {"set": curve.game["set"]} if "set" in curve.game else {}
-    keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
+    given = {key: game.config[key] for key in GAME if key in game.config}
+    given |= {"dimension": int(curve.game["dimension"])} if "dimension" in curve.game else {}
+    given |= {"set": curve.game["set"]} if "set" in curve.game else {}
+    keys = Keys.model_validate(UNNAMED | given | {"horizon": max(1, int(rounds[-1]))})
     return theory(algorithm, opponent, opponent.revealed(settings(keys)[0]), rounds)

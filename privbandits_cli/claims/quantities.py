@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from privbandits_cli.accounting.rounding import at_least, at_most, is_empty
+from privbandits_cli.accounting.rounding import at_least, at_most, is_vacuous
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.format import amount
@@ -58,7 +58,8 @@ def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     if bound is None:
         raise Absent(f"no theorem bounds the regret of {curve.label}")
     value, most = float(bound[0]), rounds * curve.setting.largest_regret()
-    return Estimate(value, remark=f" (empty: no regret exceeds {at_most(most, 3)})" if is_empty(value, most) else "")
+    vacuous = f" (vacuous: no regret exceeds {at_most(most, 3)})" if is_vacuous(value, most) else ""
+    return Estimate(value, remark=vacuous)
 
 
 def _lower_bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:

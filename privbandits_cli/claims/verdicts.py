@@ -167,8 +167,8 @@ def _joined(outcomes: Sequence[_Outcome]) -> tuple[Judgement, str]:
     elif judgement == "FAILS":
         head = f"fails in {len(same)} of {n}, most in {decisive.comparison}: "
     else:
-        order = "first" if decisive.slack < 0 else "last"
-        head = f"open in {len(same)} of {n}, decided {order} in {decisive.comparison}: "
+        needs = f" needs the {'fewest' if decisive.slack < 0 else 'most'} further trials" if len(same) > 1 else ""
+        head = f"{len(same)} of {n} undecided; {decisive.comparison}{needs}: "
     if judgement == "NOT DECIDED" and math.isfinite(decisive.deciding):
         return judgement, f"{head}{decisive.figures}; about {_rounded_up(decisive.deciding)} trials would decide"
     return judgement, head + decisive.figures

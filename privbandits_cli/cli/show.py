@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from privbandits_cli.accounting.rounding import EMPTY, at_most, is_empty, pair, regret
+from privbandits_cli.accounting.rounding import VACUOUS, at_most, is_vacuous, pair, regret
 from privbandits_cli.analysis.format import equations, played
 from privbandits_cli.cli.app import app, dumps, filled, reported
 from privbandits_cli.cli.include import registry_with
@@ -125,8 +125,8 @@ def _guarantees(facts: dict[str, Any]) -> Iterator[str]:
         most = facts["largest regret"]
         limit = "no theorem" if bound is None else f"expected regret at most {regret(bound, most)}"
         yield f"Against {opponent} adversaries: {limit}"
-        if bound is not None and is_empty(bound, most):
-            yield filled(EMPTY.format(at_most(most)), "  ")
+        if bound is not None and is_vacuous(bound, most):
+            yield filled(VACUOUS.format(at_most(most)), "  ")
     if facts["unbounded"]:
         yield filled(facts["unbounded"], "  ")
     if facts["bound"]:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
+from privbandits_cli.accounting.rounding import VACUOUS, at_least, at_most, is_vacuous, regret
 from privbandits_cli.analysis.format import amount, counted, equations, played
 from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
@@ -271,8 +271,8 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     least = "; certified has the smallest bound against switching costs" if "switching_costs" in opponents else ""
     print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
     most = rows[0]["largest_regret"]
-    if any(bound is not None and is_empty(bound, most) for row in rows for bound in bounds(row)):
-        print(filled(EMPTY.format(at_most(most)), further="  "))
+    if any(bound is not None and is_vacuous(bound, most) for row in rows for bound in bounds(row)):
+        print(filled(VACUOUS.format(at_most(most)), further="  "))
     for row in rows:
         entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", f":{GLUE}")
         print("\n" + filled(entry, "", "  "))  # no line break between a key and its value

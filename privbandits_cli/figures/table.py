@@ -15,7 +15,7 @@ from privbandits_cli.analysis.curves import Curve, Curves, Row
 from privbandits_cli.analysis.format import counted, whole
 from privbandits_cli.analysis.rates import Rate, Theory
 from privbandits_cli.analysis.statistics import LEAST
-from privbandits_cli.analysis.theories import Game, game_of, theory_of
+from privbandits_cli.analysis.theories import Game, theory_of
 from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
@@ -72,11 +72,11 @@ class Table:
         notes += estimates_of([line.adversary for line in every])
         if self.best:
             notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
-        empty = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
-        if empty:
-            notes.append("dotted: the theorem's bound, where it is not empty (above what any algorithm can lose)")
-        if any(empty.values()):
-            notes.append(f"empty bounds: {', '.join(label for label, all_of_it in empty.items() if all_of_it)}")
+        vacuous = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
+        if vacuous:
+            notes.append("dotted: the theorem's bound, where it is not vacuous (above what any algorithm can lose)")
+        if any(vacuous.values()):
+            notes.append(f"vacuous bounds: {', '.join(label for label, everywhere in vacuous.items() if everywhere)}")
         if any(line.free is not None for line in every):
             notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
         known = {rate.asymptotic for line in every for rate in line.rates}
@@ -158,7 +158,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     x = plot.against
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
-    game = game_of(config, registry, trust) if bounds or plot.bounds else None
+    game = Game(config, registry, trust) if bounds or plot.bounds else None
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against

@@ -49,7 +49,7 @@ def test_a_guarantee_is_printed_rounded_up():
 
 @pytest.mark.parametrize(
     ("bound", "text"),
-    [(99.2, "99.2"), (1e2, "100 (empty)"), (1e2 * (1 - 1e-15), "100 (empty)"), (1e7, "10,000,000 (empty)")],
+    [(99.2, "99.2"), (1e2, "100 (vacuous)"), (1e2 * (1 - 1e-15), "100 (vacuous)"), (1e7, "10,000,000 (vacuous)")],
 )
-def test_a_bound_that_nothing_can_exceed_is_empty(bound, text):
+def test_a_bound_that_nothing_can_exceed_is_vacuous(bound, text):
     assert regret(bound, 100.0) == text

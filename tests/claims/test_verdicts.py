@@ -139,10 +139,10 @@ def test_forms_and_verdicts(tmp_path, claim, verdict):
     assert judged(tmp_path, claim, means(exp3=100, exp3_tau=200))[0] == verdict
 
 
-def test_an_empty_bound_is_called_so(tmp_path):
+def test_a_vacuous_bound_is_called_so(tmp_path):
     claim = "in stochastic: final(dp_exp3_lap[epsilon=1]) <= bound(dp_exp3_lap[epsilon=1])"
     verdict, figures = judged(tmp_path, claim, means(exp3=100))
-    assert verdict == "HOLDS" and " (empty: no regret exceeds 1,000): " in figures
+    assert verdict == "HOLDS" and " (vacuous: no regret exceeds 1,000): " in figures
     _, figures = judged(tmp_path, "in stochastic: final(exp3) <= bound(exp3)", means(exp3=100))
     assert "100 against a bound of 196: " in figures  # 195.2, rounded up
 
@@ -234,11 +234,12 @@ def test_one_failing_panel_decides(tmp_path):
         return judged(tmp_path, "exp3 < exp3_tau", regrets)[1]
 
     both = decided(-0.01, 1.0)
-    assert both.startswith("open in 2 of 2, decided first in Switching costs: 101 against 100")
+    assert both.startswith("2 of 2 undecided; Switching costs needs the fewest further trials: 101 against 100")
     assert both.endswith("about 31 trials would decide")
-    assert "first in stochastic" in decided(1.0, 0.1).lower()  # of two that fail, the one that decides earlier
-    holding = decided(-0.5, -1.0)
-    assert "decided last in Stochastic" in holding and holding.endswith("about 130 trials would decide")  # 4 x 30.3
+    # of two that fail, the one that decides earlier
+    assert "; Stochastic needs the fewest further trials" in decided(1.0, 0.1)
+    holding = decided(-0.5, -1.0)  # 4 x 30.3 trials
+    assert "Stochastic needs the most further trials" in holding and holding.endswith("about 130 trials would decide")
 
 
 def test_a_claim_about_several_panels_and_values_holds_only_if_it_holds_for_all(tmp_path):

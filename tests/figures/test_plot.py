@@ -84,8 +84,8 @@ def test_bounds_that_nothing_can_exceed_are_not_drawn(finished):
     _, lap, tau = read.panels["Stochastic"]
     early = np.isnan(tau.bound)
     assert early[0] and not early[-1] and (tau.bound[~early] < tau.x[~early]).all()
-    assert np.isnan(lap.bound).all() and "empty bounds: DP-EXP3-Lap (ε = 1)" in read.notes()
-    assert any(note.startswith("dotted: the theorem's bound, where it is not empty") for note in read.notes())
+    assert np.isnan(lap.bound).all() and "vacuous bounds: DP-EXP3-Lap (ε = 1)" in read.notes()
+    assert any(note.startswith("dotted: the theorem's bound, where it is not vacuous") for note in read.notes())
     for log in (False, True):
         drawn = plot.figure(read, log=log)
         assert np.isfinite(drawn.axes[0].get_ylim()).all()
