@@ -88,26 +88,23 @@ def reach(freedom: float) -> float:
     return 14 / math.sqrt(freedom) + 60 / freedom
 
 
-def _moments(law: Cdf, most: float) -> tuple[float, float]:
-    """The mean and standard deviation of one loss, from its distribution function on [-most, most]."""
+def _deviation(law: Cdf, most: float) -> float:
+    """The standard deviation of one loss, from its distribution function on [-most, most]."""
     edges = np.linspace(-most, most, 20_001)
     mass = np.diff(law(edges))
     middle = (edges[1:] + edges[:-1]) / 2
-    mean = float(mass @ middle)
-    return mean, math.sqrt(float(mass @ (middle - mean) ** 2))
+    return math.sqrt(float(mass @ (middle - float(mass @ middle)) ** 2))
 
 
 def losses(changes: Sequence[Change], freedom: float, nodes: int) -> PrivacyLoss:
     """The sum of the losses of each of these changes at each of `nodes` nodes with ν = `freedom`, rounded up."""
     laws = [cdf(change, freedom) for change in changes]
-    moments = [_moments(law, reach(freedom)) for law in laws]
-    spread = math.sqrt(nodes * sum(sd**2 for _, sd in moments))
-    span = 2 * (TAIL * spread + 6 * max(sd for _, sd in moments))
-    step = span / GRID
-    half = min(span / 2, reach(freedom))
-    ends = [(math.floor((mean - half) / step), math.ceil((mean + half) / step)) for mean, _ in moments]
-    edges = [np.arange(first, last + 1, dtype=np.float64) * step for first, last in ends]
-    return composed([(PrivacyLoss.rounded_up(law, at), nodes) for law, at in zip(laws, edges, strict=True)])
+    deviations = [_deviation(law, reach(freedom)) for law in laws]
+    spread = math.sqrt(nodes * sum(sd**2 for sd in deviations))
+    step = 2 * (TAIL * spread + 6 * max(deviations)) / GRID
+    last = math.ceil(reach(freedom) / step)
+    edges: Floats = np.arange(-last, last + 1, dtype=np.float64) * step
+    return composed([(PrivacyLoss.rounded_up(law, edges), nodes) for law in laws])
 
 
 def epsilon(delta: float, freedom: float, nodes: int, replace: bool = True) -> float:

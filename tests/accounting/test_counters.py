@@ -89,6 +89,17 @@ def test_the_fit_interleaves_and_is_as_published():
     assert toeplitz.fitted(5 * 10**7 - 1, 5).sensitivity(5 * 10**7 - 1) == pytest.approx(2.565163, rel=1e-5)
 
 
+def test_jax_privacy_agrees():
+    """Numbers of jax_privacy 2.0.0, whose fits minimise the square of the same product."""
+    root = toeplitz.square_root(1023)
+    assert root[-1] == pytest.approx(0.017646009046805276, rel=1e-12)
+    assert np.linalg.norm(root) == pytest.approx(1.8089342367660426, rel=1e-12)
+    for n, loss, sensitivity in ((1023, 10.740586125321103, 1.8065182223), (65535, 22.063264931497617, 2.1161068086)):
+        found = toeplitz.fitted(n, 3)
+        assert (found.sensitivity(n) * found.deviation(n)) ** 2 == pytest.approx(loss, rel=1e-8)
+        assert found.sensitivity(n) == pytest.approx(sensitivity, rel=1e-6)
+
+
 @pytest.mark.parametrize("n", some([3, 20, 100, 1023], 3))
 def test_no_gaussian_counter_is_below_the_bound(n):
     least = toeplitz.least_rms(n)

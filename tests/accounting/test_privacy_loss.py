@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.accounting import gaussian, laplace
+from privbandits_cli.accounting import gaussian, laplace, whole
 from privbandits_cli.accounting.composition import response
 from privbandits_cli.accounting.laplace import _merged, _split
 from privbandits_cli.accounting.privacy_loss import PrivacyLoss, composed
@@ -119,6 +119,17 @@ def test_laplace_numbers_from_both_sides(k, s, delta):
 def test_laplace_numbers_that_cost_nothing():
     """δ(0) = 1 - e^(-s/2) of one number is less than δ."""
     assert laplace.bracket(1, 0.3, 0.2) == (0.0, 0.0) < laplace.bracket(1, 0.3, 0.13)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
+def test_whole_numbers_agree_with_dp_accounting(delta):
+    """A sum with discrete Laplace noise of scale 15 that moves by 20, and by nothing else."""
+    from dp_accounting.pld import privacy_loss_distribution
+
+    theirs = privacy_loss_distribution.from_discrete_laplace_mechanism(1 / 15, 20, value_discretization_interval=1e-5)
+    ours = whole.cost(whole.DiscreteLaplace(1.0), 15.0, delta, 20.0)
+    assert ours == pytest.approx(theirs.get_epsilon_for_delta(delta), rel=1e-5)
+    assert ours < (1 - delta) * 20 / 15
 
 
 def test_mixed_releases_agree_with_dp_accounting():

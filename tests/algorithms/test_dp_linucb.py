@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from pydantic import ValidationError
-from scipy import stats
+from scipy import signal, stats
 
 from privbandits_cli.accounting import gaussian, trees, wishart
 from privbandits_cli.games import regularisers
@@ -302,6 +302,18 @@ def test_losses_add_up(change):
     error = 6 * sampled.std() / math.sqrt(runs)
     assert abs(wishart.losses((change,), freedom, nodes).delta(epsilon) - sampled.mean()) < error
     assert abs(wishart.losses((change,), freedom, nodes - 1).delta(epsilon) - sampled.mean()) > error
+
+
+def test_no_loss_is_lost_at_the_end_of_the_grid():
+    """With few rows losses are heavy. Here they are rounded down and added by hand, so that δ is not overstated."""
+    freedom, width, epsilon = 10.0, 0.005, 5.0
+    edges = np.arange(-200, 12_001) * width
+    masses = np.diff(wishart.cdf("remove", freedom)(edges))
+    total = signal.fftconvolve(signal.fftconvolve(masses, masses), masses)
+    losses = 3 * edges[0] + np.arange(len(total)) * width
+    infinite = 1 - stats.chi2(freedom).sf(1.0) ** 3
+    least = infinite + (total * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()
+    assert least <= wishart.losses(("remove",), freedom, 3).delta(epsilon) < 1.003 * least
 
 
 def test_the_loss_of_a_replaced_row_is_that_of_whole_matrices():
