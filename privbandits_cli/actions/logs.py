@@ -27,8 +27,8 @@ ESTIMATORS: Mapping[str, Callable[..., Estimate]] = {
     "doubly_robust": off_policy.doubly_robust,
 }
 MODELS = ("direct", "doubly_robust")  # that take predictions
-ROWS = 20  # of an action for each coefficient of its model, below which intervals of the model are too short
-FEW = 100.0  # effective rows, below which intervals made of weights are too short
+ROWS_EACH = 20  # of an action for each coefficient of its model, below which intervals of the model are too short
+FEW_EFFECTIVE = 100.0  # effective rows, below which intervals made of weights are too short
 DEVIATIONS = 4.0  # by which the mean of the weights may miss 1
 Policy = Callable[[Mapping[str, Floats], tuple[str, ...]], Floats]
 
@@ -205,10 +205,10 @@ def _of_weights(ips: Mapping[str, Any], n: int, rounding: float) -> list[str]:
     rounding: the relative error of propensities that are rounded.
     """
     said, effective, mean = [], ips["effective"], ips["mean_weight"]
-    if effective < FEW:
+    if effective < FEW_EFFECTIVE:
         said.append(
-            f"The weights leave {effective:.0f} effective rows of {n:,}. Below {FEW:.0f} the intervals of IPS, SNIPS "
-            "and the doubly robust estimate hold the value less often than they say."
+            f"The weights leave {effective:.0f} effective rows of {n:,}. Below {FEW_EFFECTIVE:.0f} the intervals of "
+            "IPS, SNIPS and the doubly robust estimate hold the value less often than they say."
         )
     error = max(1.0, mean) * math.sqrt(max(0.0, n / effective - 1) / n)  # a small mean would make its error look small
     if abs(mean - 1) > DEVIATIONS * error + rounding + off_policy.ROUNDING:
@@ -224,13 +224,13 @@ def _of_model(log: Log, policy: Floats) -> list[str]:
     counts = np.bincount(log.actions, minlength=log.n_actions)
     rarest = min(np.flatnonzero(policy.any(axis=0)), key=lambda action: int(counts[action]))
     coefficients = 1 + log.features.shape[1]
-    if counts[rarest] >= ROWS * coefficients:
+    if counts[rarest] >= ROWS_EACH * coefficients:
         return []
     rows = counted(int(counts[rarest]), "row")
     return [
         f"The linear model has up to {coefficients} coefficients for action {log.names[rarest]} with {rows}. Below "
-        f"{ROWS} rows for each of them it fits the noise: the intervals of the direct method and of the doubly robust "
-        "estimate are too short, and the direct method is biased."
+        f"{ROWS_EACH} rows for each of them it fits the noise: the intervals of the direct method and of the doubly "
+        "robust estimate are too short, and the direct method is biased."
     ]
 
 

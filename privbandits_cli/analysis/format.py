@@ -5,6 +5,8 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from privbandits_cli.accounting.rounding import at_least, at_most
+
 
 def amount(value: float | None, digits: int = 4) -> str:
     """A regret or an ε with these significant digits, or a whole number if it has as many, never -0; a dash if none."""
@@ -42,6 +44,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | No
     right = len(heads) - 1 if numbers is None else numbers
     align = [None] * (len(heads) - right) + ["right"] * right
     return tabulate(rows, heads, tablefmt=kind, disable_numparse=True, stralign=None, colalign=align)
+
+
+def ledger_row(block: Mapping[str, Any]) -> list[str]:
+    """An algorithm of the privacy ledger: its name, its mechanism, the ends of its ε, and δ."""
+    upper, lower, delta = at_most(block["upper"]), at_least(block["lower"]), at_most(block["delta"], 3)
+    return [block["algorithm"], block["mechanism"], upper, lower, delta]
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:

@@ -44,7 +44,7 @@ from privbandits_cli.numerics.types import Floats, Ints
 
 ROUNDING = 1e-6  # by which a sum of probabilities may miss 1: those of a file may have 32 bits
 FEW_ROWS = 20.0  # on which a standard error rests, below which Chernoff's bound is used, too
-LEAST = 1e-10  # the part of a column that those before it must leave unexplained, or it has no coefficient
+UNEXPLAINED = 1e-10  # the part of a column that those before it must leave unexplained, or it has no coefficient
 Check = tuple[NDArray[np.bool_] | np.bool_, Callable[[int], str]]  # rows `[n]` that are right; the error of row i
 
 
@@ -184,7 +184,7 @@ def _error_rows(terms: Floats, value: float) -> float:
     """(Σ e²)² / Σ e⁴ of the terms' deviations e from their mean; 0 if they are equal but for rounding."""
     deviations = np.abs(terms - terms.mean())
     largest = float(deviations.max())
-    if largest <= LEAST * max(abs(value), float(np.abs(terms).max())):
+    if largest <= UNEXPLAINED * max(abs(value), float(np.abs(terms).max())):
         return 0.0
     squares = (deviations / largest) ** 2
     return float(squares.sum() ** 2 / (squares**2).sum())
@@ -280,7 +280,7 @@ def _least_squares(rows: Floats, at: Ints, rewards: Floats, share: Floats, whose
         for _ in range(2):  # Gram-Schmidt; twice is enough (Giraud et al. 2005)
             column -= ((done[:, at] * column[at]).sum(axis=1)[:, None] * done).sum(axis=0)
         after = (column[at] ** 2).sum()
-        independent = after > LEAST**2 * before
+        independent = after > UNEXPLAINED**2 * before
         column *= 1 / np.sqrt(after) if independent else 0.0
         kept += int(independent)
     if len(at) <= kept:

@@ -9,7 +9,7 @@ from privbandits_cli.numerics.types import Floats
 
 # The fewest trials whose spread is shown. The bootstrap interval below holds the mean of normal numbers in 51 % of all
 # samples of 2, 80 % of 4 and 89 % of 8, instead of 95 %; a standard deviation of 8 has an error of a quarter.
-LEAST = 8
+FEWEST_TRIALS = 8
 
 
 def mean(x: Floats) -> Floats:

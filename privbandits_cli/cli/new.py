@@ -8,11 +8,11 @@ import typer
 
 from privbandits_cli.cli.app import app, disk_error, fail
 
-Kind = Literal["algorithm", "adversary"]
+PlayerKind = Literal["algorithm", "adversary"]
 Game = Literal["bandit", "linear", "contextual"]
 
 # For each, a shipped experiment that takes seconds, and the override that adds the new file to it.
-TRIALS: dict[tuple[Kind, Game], tuple[str, str]] = {
+TRIALS: dict[tuple[PlayerKind, Game], tuple[str, str]] = {
     ("algorithm", "bandit"): ("fig1 --smoke", "algorithms+={name}"),
     ("adversary", "bandit"): ("fig1 --smoke", "adversary+={name}"),
     ("algorithm", "linear"): ("smoke_linear", "'algorithms=[ftrl, {name}]'"),
@@ -30,7 +30,7 @@ PRIVATE = (  # what else to run after `--private`
 
 @app.command()
 def new(
-    kind: Annotated[Kind, typer.Argument(help="The kind of player to write.")],
+    kind: Annotated[PlayerKind, typer.Argument(help="The kind of player to write.")],
     path: Annotated[Path, typer.Argument(metavar="FILE.py", help="The new file; it is named after the player in it.")],
     game: Annotated[Game, typer.Option(help="The game that it plays.")] = "bandit",
     private: Annotated[

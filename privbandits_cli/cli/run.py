@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import Plan
 
-LISTED = 12  # kinds of failure listed at the end of a run
-LONG = 40  # characters of trial numbers; a longer list is cut
+MOST_LISTED = 12  # kinds of failure listed at the end of a run
+TRIAL_LETTERS = 40  # characters of trial numbers; a longer list is cut
 
 
 @app.command()
@@ -232,8 +232,8 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
 def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
     print(f"\n{counted(len(failed), 'trial')} failed (traces in journal.jsonl):", file=sys.stderr)
     lines = list(_lines(plan, failed, source=True))
-    more = [f"and {len(lines) - LISTED} more kinds"] if len(lines) > LISTED else []
-    for line in lines[:LISTED] + more:
+    more = [f"and {len(lines) - MOST_LISTED} more kinds"] if len(lines) > MOST_LISTED else []
+    for line in lines[:MOST_LISTED] + more:
         print(fitted("  " + line), file=sys.stderr)
 
 
@@ -253,8 +253,8 @@ def _lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) ->
         first = min(same, key=lambda failure: failure.trial)
         curve = plan.by_key[first.key]
         which = trials(failure.trial for failure in same)
-        if len(which) > LONG:
-            which = f"{which[: which.rindex(',', 0, LONG)]}, ..., {len(same)} trials"
+        if len(which) > TRIAL_LETTERS:
+            which = f"{which[: which.rindex(',', 0, TRIAL_LETTERS)]}, ..., {len(same)} trials"
         written = first.trace.splitlines()[1:2] if source else []
         yield "\n".join(
             [f"failed: {plan.legends[curve.key]} against {curve.adversary.name}, {which}: {first.error}"]

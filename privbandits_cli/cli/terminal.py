@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from privbandits_cli.accounting.rounding import VACUOUS, at_least, at_most, is_vacuous, regret
-from privbandits_cli.analysis.format import amount, counted, equations, played
+from privbandits_cli.analysis.format import amount, counted, equations, ledger_row, played
 from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
@@ -232,11 +232,7 @@ def duration(seconds: float) -> str:
 
 def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """Upper and lower bounds on the true ε, a line per algorithm; then each bound, and notes."""
-    rows = [
-        [b["algorithm"], b["mechanism"], at_most(b["upper"]), at_least(b["lower"]), at_most(b["delta"], 3)]
-        for b in blocks
-    ]
-    print_table(["", "", "ε at most", "at least", "at δ"], rows, text=2)
+    print_table(["", "", "ε at most", "at least", "at δ"], map(ledger_row, blocks), text=2)
     for block in blocks:
         print(f"\n{block['algorithm']}")
         if block["bounds"]:

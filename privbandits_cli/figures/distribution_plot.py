@@ -10,8 +10,8 @@ from privbandits_cli.figures.styles import Style, styles_of
 
 ROW = 0.125  # inches
 DARK = "#222222"
-LONG = 3.2  # inches of a row's name; a longer one is smaller
-MANY = 200  # from this number on, points are drawn smaller
+NAME_WIDTH = 3.2  # inches of a row's name; a longer one is smaller
+MANY_POINTS = 200  # from this number on, points are drawn smaller
 
 
 def figure(drawn: Distributions) -> Figure:
@@ -48,14 +48,14 @@ def _panel(axis: Axes, drawn: Distributions, title: str, styles: dict[str, Style
     for row, text in titles.items():
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
         where = axis.get_yaxis_transform()
-        size = 5.5 * min(1.0, LONG / inches(text, 5.5))
+        size = 5.5 * min(1.0, NAME_WIDTH / inches(text, 5.5))
         axis.text(0.005, row + 0.1, escaped(text), transform=where, fontsize=size, va="center", zorder=5, bbox=box)
     if drawn.paired:
         axis.axvline(0, color="#555555", lw=0.7, zorder=1)
     for row, one in zip(rows, members, strict=True):
         style = styles[one.line]
         values, beside = one.points()
-        size = 2.6 if len(values) < MANY else 1.8
+        size = 2.6 if len(values) < MANY_POINTS else 1.8
         axis.plot(values, row + 0.7 * beside, style.marker, color=style.mixed(), ms=size, alpha=0.6, zorder=2)
         if drawn.paired:
             if one.interval:

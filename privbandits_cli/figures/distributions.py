@@ -19,7 +19,7 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats
 
-MOST = 800  # the most points drawn; beyond, the outermost trials and evenly spaced ranks
+MOST_POINTS = 800  # the most points drawn; beyond, the outermost trials and evenly spaced ranks
 OUTERMOST = 100
 
 
@@ -54,7 +54,7 @@ class Distribution:
     @property
     def boxed(self) -> bool:
         """Whether there are enough trials for a box with whiskers."""
-        return len(self.values) >= statistics.LEAST
+        return len(self.values) >= statistics.FEWEST_TRIALS
 
     def box(self) -> tuple[float, float, float, float, float]:
         """The quantiles 5, 25, 50, 75 and 95 %."""
@@ -65,8 +65,8 @@ class Distribution:
         """The values that are drawn, and the distance of each from the middle of the row, from -1/2 to 1/2."""
         n = len(self.values)
         ranks = np.argsort(self.values, kind="stable")
-        if n > MOST:
-            middle = np.linspace(OUTERMOST, n - 1 - OUTERMOST, MOST - 2 * OUTERMOST).astype(np.int64)
+        if n > MOST_POINTS:
+            middle = np.linspace(OUTERMOST, n - 1 - OUTERMOST, MOST_POINTS - 2 * OUTERMOST).astype(np.int64)
             ranks = np.concatenate([ranks[:OUTERMOST], ranks[middle], ranks[-OUTERMOST:]])
         beside = np.modf(ranks * 0.6180339887498949)[0] - 0.5  # multiples of the golden ratio keep neighbours apart
         return self.values[ranks], np.asarray(beside)
@@ -180,14 +180,15 @@ def _figure(
 ) -> Distributions:
     sizes = [len(row.values) for rows in panels.values() for row in rows]
     wanted = max(int(row["trials"]) for curve in curves.every for row in curve.rows)
-    if min(sizes) < statistics.LEAST:
-        note += f" (drawn for at least {statistics.LEAST} trials)"
+    if min(sizes) < statistics.FEWEST_TRIALS:
+        note += f" (drawn for at least {statistics.FEWEST_TRIALS} trials)"
     if curves.plot.best:
         note += f"; each at the best {', '.join(map(curves.symbol, curves.plot.best))} of its grid"
     if curves.plot.worst:
         note += f"; each curve at the {curves.symbol(curves.plot.worst)} with its largest mean regret"
-    if max(sizes) > MOST:
-        note += f"; for more than {MOST} trials, the outermost {OUTERMOST} at each end and evenly spaced ranks between"
+    if max(sizes) > MOST_POINTS:
+        note += f"; for more than {MOST_POINTS} trials, the outermost {OUTERMOST} at each end and evenly spaced ranks"
+        note += " between"
     zero = [np.zeros(1)] if paired else []
     scales = {title: fitting(np.concatenate([*(row.values for row in rows), *zero])) for title, rows in panels.items()}
     if any(scale.kind == "asinh" for scale in scales.values()):
@@ -209,7 +210,7 @@ def _row(curves: Curves, curve: Curve, values: Floats, title: str, interval: boo
     if against in curve.swept:  # `ε = 0.1`, `T = 1,024`
         at = f"{curves.symbol(against)} = {parameter(float(curve.swept[against]))}"
     ends = None
-    if interval and len(values) >= statistics.LEAST:
+    if interval and len(values) >= statistics.FEWEST_TRIALS:
         low, high = statistics.bootstrap_interval(values[:, None], int(curves.config.get("seed", 0)))
         ends = float(low[0]), float(high[0])
     return Distribution(curve.algorithm, curves.line_name(curve), title, at, values, ends)

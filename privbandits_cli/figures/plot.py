@@ -45,11 +45,11 @@ SCREEN = 170.0  # dots per inch in a notebook, where letters of 7 points are the
 PAGE = 900.0  # dots: the width of a notebook's page
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
-BROAD = 24  # letters: of two longer titles beside each other, the notes are on lines of their own
+TITLE_LETTERS = 24  # letters: of two longer titles beside each other, the notes are on lines of their own
 LEGEND, CELL = 2.9, 1.3  # inches of a line in a legend below the panels, and in a free cell
 TITLE, HIGH = 2.9, 1.3  # inches of a line above a panel that is a column wide, and beside a panel
-TALL = 9  # lines of a legend in a free cell
-WIDE = 54  # letters of two labels, at most, that fit beside each other
+CELL_LINES = 9  # lines of a legend in a free cell
+PAIR_LETTERS = 54  # letters of two labels, at most, that fit beside each other
 BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
 NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
 ARROW: dict[str, Any] = {
@@ -92,7 +92,7 @@ def figure(table: Table, log: bool = False) -> Figure:
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
     with styled(table.font):
-        in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4 and _lines(_legend_texts(table, styles, True)) <= TALL
+        in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4 and _lines(_legend_texts(table, styles, True)) <= CELL_LINES
         texts = _legend_texts(table, styles, broken=in_cell)
         titles = [_title(title, i if 1 < n <= 26 else None, TITLE / n_columns) for i, title in enumerate(table.panels)]
         height = (2.3 if n == 1 else 1.42 * n_rows) + 0.12 * sum(max(0, _lines([text]) - 2) for text in titles)
@@ -121,7 +121,7 @@ def _title(title: Name, place: int | None, width: float) -> str:
     """A panel's title, with a letter if it has a place among others; a long one has its notes on lines of their own."""
     if place is None:
         return wrapped(title, width, 7.5)
-    return wrapped(f"({chr(97 + place)}) " + (title.lines if len(title) > BROAD else title), width, 7.5)
+    return wrapped(f"({chr(97 + place)}) " + (title.lines if len(title) > TITLE_LETTERS else title), width, 7.5)
 
 
 def _lines(texts: Iterable[str]) -> int:
@@ -264,7 +264,7 @@ def _columns(texts: Sequence[str]) -> int:
     halves = texts[:middle], texts[middle:]
     letters = sum(max(map(len, half), default=0) for half in halves)
     width = sum(max((inches(text, 6.5) for text in half), default=0.0) for half in halves)
-    return 2 if letters <= WIDE and width <= LEGEND else 1
+    return 2 if letters <= PAIR_LETTERS and width <= LEGEND else 1
 
 
 def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> None:

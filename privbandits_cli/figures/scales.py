@@ -12,18 +12,18 @@ from privbandits_cli.analysis.format import amount
 from privbandits_cli.figures.line import Line
 from privbandits_cli.numerics.types import Floats
 
-Kind = Literal["linear", "log", "asinh"]
+ScaleKind = Literal["linear", "log", "asinh"]
 
 FLAT = 3.0  # the axis of regrets that differ by less than this factor is linear and starts at 0
 NEAR = 0.08  # part of an axis: upright numbers that are closer than this would overlap
-WIDE = 30.0  # values more than this many times as large as the median need a logarithm
+FAR = 30.0  # values more than this many times as large as the median need a logarithm
 
 
 @dataclass(frozen=True)
 class Scale:
     """An axis from `low` to `high`; asinh is linear up to about `width` on both sides of 0, and logarithmic beyond."""
 
-    kind: Kind
+    kind: ScaleKind
     low: float
     high: float
     width: float = 1.0
@@ -47,7 +47,7 @@ class Scale:
         return sorted(kept)
 
 
-def spanning(low: float, high: float, kind: Kind, width: float = 1.0, room: float = 0.03) -> Scale:
+def spanning(low: float, high: float, kind: ScaleKind, width: float = 1.0, room: float = 0.03) -> Scale:
     """The axis of a kind that spans low to high, with some room at both ends."""
     if low == high:
         low, high = (low / 2, high * 2) if kind == "log" else (low - 1, high + 1)
@@ -66,9 +66,9 @@ def fitting(values: Floats) -> Scale:
     """An axis that shows both the bulk of the values and rare extreme ones."""
     low, high = float(values.min()), float(values.max())
     if low > 0:
-        return spanning(low, high, "log" if high > WIDE / 2 * low else "linear")
+        return spanning(low, high, "log" if high > FAR / 2 * low else "linear")
     width = float(np.median(np.abs(values[values != 0]))) if values.any() else 1.0
-    return spanning(low, high, "asinh" if max(-low, high) > WIDE * width else "linear", width)
+    return spanning(low, high, "asinh" if max(-low, high) > FAR * width else "linear", width)
 
 
 def wants_logarithm(lines: Sequence[Line]) -> bool:

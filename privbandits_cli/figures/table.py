@@ -14,7 +14,7 @@ from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curve, Curves, Row
 from privbandits_cli.analysis.format import counted, whole
 from privbandits_cli.analysis.rates import Rate, Theory
-from privbandits_cli.analysis.statistics import LEAST
+from privbandits_cli.analysis.statistics import FEWEST_TRIALS
 from privbandits_cli.analysis.theories import Game, theory_of
 from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
@@ -119,9 +119,9 @@ class Table:
     @property
     def spread(self) -> str:
         """What the bars show, or why there are none."""
-        if all(line.trials < LEAST for lines in self.panels.values() for line in lines):
-            return f"none (fewer than {LEAST} trials)"
-        return self.bars + (f", drawn for at least {LEAST} trials" if self.fewest < LEAST else "")
+        if all(line.trials < FEWEST_TRIALS for lines in self.panels.values() for line in lines):
+            return f"none (fewer than {FEWEST_TRIALS} trials)"
+        return self.bars + (f", drawn for at least {FEWEST_TRIALS} trials" if self.fewest < FEWEST_TRIALS else "")
 
     def named(self) -> list[tuple[str, str]]:
         """(algorithm, label) of each line."""
@@ -287,7 +287,7 @@ def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) 
         "quantiles": lambda: (regret - column("q05"), column("q95") - regret),
         "bootstrap": lambda: (regret - column("boot_low"), column("boot_high") - regret),
     }[bars]()
-    enough = column("trials") >= LEAST
+    enough = column("trials") >= FEWEST_TRIALS
     return Line(
         algorithm=curve.algorithm,
         adversary=curve.adversary,

@@ -21,7 +21,7 @@ REGRET, DISTRIBUTION, AGAINST, PAIRED = KINDS = ("regret", "distribution", "agai
 
 
 @dataclass(frozen=True)
-class Kind:
+class FigureKind:
     """A kind of figure with its options."""
 
     name: str = REGRET
@@ -38,7 +38,7 @@ class Kind:
         return "".join(f"-{re.sub(r'[^A-Za-z0-9_.]+', '_', word)}" for word in words if word)
 
 
-def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> Kind:
+def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> FigureKind:
     """The kind that `distribution`, `against=epsilon`, ... name; ValueError if the options do not go together."""
     name, _, parameter = text.partition("=")
     if name not in KINDS:
@@ -51,10 +51,10 @@ def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> 
         raise ValueError(f"--log and --bounds cannot be used with --kind {name}, which chooses its axes itself")
     if pair and not all(word.strip() for word in pair.rpartition(",")[::2]):
         raise ValueError("--pair takes two names, as in --pair exp3_tau,exp3")
-    return Kind(name, parameter, pair, log, bounds)
+    return FigureKind(name, parameter, pair, log, bounds)
 
 
-def drawn(folder: Path, wanted: Kind, trust: Trust = NOBODY) -> "Figure":
+def drawn(folder: Path, wanted: FigureKind, trust: Trust = NOBODY) -> "Figure":
     """Draw a figure. Raises FileNotFoundError or ValueError with what is wrong.
 
     trust: the users' files that may be executed. Untrusted if a bound that is wanted needs another one.
@@ -76,7 +76,7 @@ def drawn(folder: Path, wanted: Kind, trust: Trust = NOBODY) -> "Figure":
     return distribution_plot.figure(distributions.paired(found, samples, two))
 
 
-def write(folder: Path, wanted: Kind, formats: Sequence[str], trust: Trust = NOBODY) -> list[Path]:
+def write(folder: Path, wanted: FigureKind, formats: Sequence[str], trust: Trust = NOBODY) -> list[Path]:
     """Draw and save a figure, as `drawn` does, and describe it in the folder's crate; returns the paths."""
     from privbandits_cli.analysis import crate
     from privbandits_cli.figures import plot

@@ -30,7 +30,7 @@ SYMBOLS = {
     "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "h": "hexagon",
 }  # fmt: skip
 RATES = ("8px,2px", "8px,2px,1px,2px", "3px,3px", "8px,2px,1px,2px,1px,2px", "3px,8px")
-MANY = 200  # from this number on, points are drawn smaller
+MANY_POINTS = 200  # from this number on, points are drawn smaller
 HOVER = "%{fullData.name}<br>%{customdata}<extra></extra>"
 ROW = 17  # pixels of a row of a distribution
 WIDEST = 54  # letters in a line of its title
@@ -277,7 +277,7 @@ def _distribution_traces(
         yield group | {
             "mode": "markers", "x": _at(scale, values), "y": (height + 0.6 * beside).round(2).tolist(),
             "marker": {
-                "symbol": SYMBOLS[style.marker], "color": colour(style), "size": 4 if len(values) < MANY else 3,
+                "symbol": SYMBOLS[style.marker], "color": colour(style), "size": 4 if len(values) < MANY_POINTS else 3,
                 "opacity": 0.45,
             },
             "hoverinfo": "text", "hovertext": _summary(row, paired),

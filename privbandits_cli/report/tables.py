@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, count, groupby, pairwise, repeat
 from urllib.parse import quote
 
-from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.analysis.format import amount, counted, table
+from privbandits_cli.analysis.format import amount, counted, ledger_row, table
 from privbandits_cli.report.data import Cell, Finals, ReportData, finals
 
 MATHS = {
@@ -137,16 +136,7 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
     if report.unknown:
         yield _plain(report.unknown)
     else:
-        rows = [
-            [
-                each["algorithm"],
-                each["mechanism"],
-                at_most(each["upper"]),
-                at_least(each["lower"]),
-                at_most(each["delta"], 3),
-            ]
-            for each in report.privacy
-        ]
+        rows = [*map(ledger_row, report.privacy)]
         yield _markdown_table(["algorithm", "mechanism", "ε at most", "at least", "at δ"], rows, 3)
     if report.claims:
         names = ["claim", "source", "verdict", "figures", "note"]

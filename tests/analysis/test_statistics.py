@@ -100,9 +100,9 @@ def test_sd_and_quantiles():
 
 
 def test_the_bootstrap_of_fewer_trials_than_are_shown_misses_too_often():
-    x = np.random.default_rng(4).normal(size=(statistics.LEAST, 1000))
+    x = np.random.default_rng(4).normal(size=(statistics.FEWEST_TRIALS, 1000))
     held = {}
-    for n in (2, 4, statistics.LEAST):
+    for n in (2, 4, statistics.FEWEST_TRIALS):
         low, high = statistics.bootstrap_interval(x[:n], seed=1)
         held[n] = np.mean((low <= 0) & (high >= 0))
     assert held == pytest.approx({2: 0.51, 4: 0.80, 8: 0.89}, abs=0.05)  # three standard errors of 1,000 samples

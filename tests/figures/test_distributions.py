@@ -133,7 +133,7 @@ def test_rare_far_trials_are_always_drawn(tmp_path):
     values = np.append(np.random.default_rng(1).normal(100, 5, 5000), [90_000.0, -3.0])
     one = distributions.Distribution("a", "A", "A", "", values)
     shown, beside = one.points()
-    assert len(shown) == distributions.MOST and 90_000.0 in shown and -3.0 in shown
+    assert len(shown) == distributions.MOST_POINTS and 90_000.0 in shown and -3.0 in shown
     assert np.abs(beside).max() <= 0.5
     few = distributions.Distribution("a", "A", "A", "", values[:50])
     assert sorted(few.points()[0]) == sorted(values[:50])
