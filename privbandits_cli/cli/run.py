@@ -276,9 +276,6 @@ def warn_of(store: "Store") -> None:
         others = f" and {n - 1} more chunks were" if n > 1 else " was"
         print(f"{store.damaged[0]}{others} damaged; their trials are run again", file=sys.stderr)
     if store.other_code:
-        n = len(store.other_code)
-        curves = "1 curve" if n == 1 else f"{n} curves"
-        print(
-            f"trials of {curves} are from another version of the code, NumPy or numba; --fresh runs them again",
-            file=sys.stderr,
-        )
+        curves = counted(len(store.other_code), "curve")
+        reason = "are from another version of the code, NumPy or numba; --fresh runs them again"
+        print(f"trials of {curves} {reason}", file=sys.stderr)

@@ -94,29 +94,29 @@ def finals(table: Table) -> list[Finals]:
 
     Lower bounds that the figure shows are rows below the algorithms.
     """
-    panels = table.panels
-    lower = {title: _lower_bounds(lines) for title, lines in panels.items()}
+    lower = {title: _lower_bounds(lines) for title, lines in table.panels.items()}
+    known = {title: _cells(lines) | lower[title] for title, lines in table.panels.items()}
     if table.x_label == "round":
-        labels: dict[str, None] = dict.fromkeys(line.label for lines in panels.values() for line in lines)
-        last: dict[tuple[str, str], Cell] = {
-            (title, line.label): Cell(*(float(part[-1]) for part in (line.regret, line.below, line.above)))
-            for title, lines in panels.items()
-            for line in lines
-        }
-        last |= {(title, name): cells[max(cells)] for title, own in lower.items() for name, cells in own.items()}
-        labels |= dict.fromkeys(name for own in lower.values() for name in own)
-        return [Finals("", list(panels), {label: [last.get((title, label)) for title in panels] for label in labels})]
+        labels = dict.fromkeys([label for _, label in table.named()] + [name for own in lower.values() for name in own])
+        last = {title: {label: cells[max(cells)] for label, cells in own.items()} for title, own in known.items()}
+        return [Finals("", list(known), {label: [own.get(label) for own in last.values()] for label in labels})]
     out = []
-    for title, lines in panels.items():
-        values = sorted({float(x) for line in lines for x in line.x})
-        rows: dict[str, list[Cell | None]] = {}
-        for line in lines:
-            columns = (line.x, line.regret, line.below, line.above)
-            found = {x: Cell(*rest) for x, *rest in zip(*(part.tolist() for part in columns), strict=True)}
-            rows[line.label] = [found.get(values[0] if line.level else x) for x in values]
-        rows |= {name: [cells.get(x) for x in values] for name, cells in lower[title].items()}
+    for title, own in known.items():
+        values = sorted({x for cells in own.values() for x in cells})
+        rows = {label: [cells.get(x) for x in values] for label, cells in own.items()}
         out.append(Finals(title, [parameter(x) for x in values], rows))
     return out
+
+
+def _cells(lines: Sequence[Line]) -> dict[str, dict[float, Cell]]:
+    """The regrets of a panel by the label of the line and x; a level line has one value at each x of the panel."""
+    every = [float(x) for line in lines for x in line.x]
+    found = {}
+    for line in lines:
+        columns = (part.tolist() for part in (line.x, line.regret, line.below, line.above))
+        cells = {x: Cell(*rest) for x, *rest in zip(*columns, strict=True)}
+        found[line.label] = dict.fromkeys(every, next(iter(cells.values()))) if line.level else cells
+    return found
 
 
 def _lower_bounds(lines: Sequence[Line]) -> dict[str, dict[float, Cell]]:
