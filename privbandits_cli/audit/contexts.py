@@ -26,6 +26,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,9 +113,7 @@ class Bench(NamedTuple):
 def compiled(target: Target[Noisy], wishart: bool) -> Bench:
     """The loops with the steps of a target, which may have Wishart noise."""
     if not interpreted():
-        from privbandits_cli.audit import compiled_tape
-
-        assert compiled_tape  # compiled steps know the methods of a tape
+        import_module("privbandits_cli.audit.compiled")  # compiled steps know the methods of a tape
     matrix = np.ndim(read(target.state[0], target.view.values)) == 2
     calls: dict[str, Any] = {"flat": target.call(loops.flat_matrix if matrix else loops.flat_vector)}
     calls["turn"] = target.call(loops.one_turn, **calls)

@@ -12,16 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.numerics.digests import of_modules
 from privbandits_cli.numerics.jit import once
 from privbandits_cli.numerics.types import Floats, Ints
 
 MOST = 2**14  # numbers of a round
 UNIFORM, NORMAL, EXPONENTIAL, LAPLACE, GAMMA = range(5)  # kinds of numbers
 NAMES = "random", "standard_normal", "standard_exponential", "laplace", "standard_gamma"
-PLACE, KNOWN, WRONG, CODE = range(4)  # of the next number; how many are known; what was wrong; the code that drew them
+PLACE, KNOWN, WRONG = range(3)  # of the next number; how many are known; what was wrong
 FINE, OTHER, FULL = range(3)  # what may be wrong: another kind of number than before, or more than a tape has room for
-DIGEST = int(of_modules([__name__, "privbandits_cli.audit.compiled_tape"])[:15], 16)  # a kernel knows its tape by this
 
 
 class Tape(NamedTuple):
@@ -36,10 +34,10 @@ class Tape(NamedTuple):
 
     def twin(self) -> "Tape":
         """A tape of the same numbers with other moves."""
-        return self._replace(moves=np.zeros(MOST), at=np.zeros(4, np.int64))
+        return self._replace(moves=np.zeros(MOST), at=np.zeros(3, np.int64))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """A method of a generator; compiled code has the same ones (`compiled_tape`)."""
+        """A method of a generator; compiled code has the same ones (`compiled`)."""
         if name not in METHODS:
             raise AttributeError(f"an audit deals no `rng.{name}`: use one of {', '.join(METHODS)}")
         return partial(METHODS[name], self)
@@ -47,13 +45,13 @@ class Tape(NamedTuple):
 
 def new_tape(rng: Generator) -> Tape:
     """A tape of this generator's numbers."""
-    kinds, at = np.zeros(MOST, np.int64), np.zeros(4, np.int64)
+    kinds, at = np.zeros(MOST, np.int64), np.zeros(3, np.int64)
     return Tape(rng, np.zeros(MOST), kinds, np.zeros(MOST), np.zeros(MOST), at)
 
 
 def rewind(tape: Tape, known: int) -> None:
     """Begin a round, of which so many numbers are known."""
-    tape.at[PLACE], tape.at[KNOWN], tape.at[WRONG], tape.at[CODE] = 0, known, FINE, DIGEST
+    tape.at[PLACE], tape.at[KNOWN], tape.at[WRONG] = 0, known, FINE
 
 
 @once

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privbandits_cli.numerics.jit import Records, compiled_in
 
 
-@compiled_in("privbandits_cli.audit.compiled_copy")
+@compiled_in("privbandits_cli.audit.compiled")
 def copy(states: Records, source: int, target: int) -> None:
     """Copy a state over another one."""
     states[target] = states[source]

@@ -3,10 +3,13 @@
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba import typeof
 
 from privbandits_cli.algorithms import exp3
-from privbandits_cli.audit import twins
+from privbandits_cli.audit import compiled, twins
+from privbandits_cli.audit.tape import new_tape
 from privbandits_cli.games import bandit
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics import digests
@@ -184,4 +187,10 @@ def test_only_what_is_no_code_is_left_out():
 def test_imports_are_found_where_they_stand():
     found = imports(Path(exp3.__file__).read_bytes())
     assert {"privbandits_cli.games.bandit", "privbandits_cli.numerics.jit"} <= set(found)
-    assert "privbandits_cli.audit.compiled_copy" in imports(Path(twins.__file__).read_bytes())  # named in a text
+    assert "privbandits_cli.audit.compiled" in imports(Path(twins.__file__).read_bytes())  # named in a text
+
+
+def test_the_type_of_a_tape_tells_the_code_of_its_methods():
+    """A kernel on disk is found by the names of the types of its arguments, of which a tape is one."""
+    assert of_modules(["privbandits_cli.audit.compiled"]) in str(typeof(new_tape(np.random.default_rng(0))))
+    assert "privbandits_cli.audit.tape" in imports(Path(compiled.__file__).read_bytes())
