@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.accounting import whole
 from privbandits_cli.accounting.rounding import at_least, at_most
@@ -264,8 +263,9 @@ def _judged(target: Target[Noisy], words: str, found: Played, games: int) -> Aud
     cost = cost_at(1.0)
     each = np.repeat(found.seen, SAMPLES, axis=0)
     groups = {f"sums of {int(n):,} gains": each[:, 2] == n for n in np.unique(each[:, 2])}
-    arms: NDArray[np.int64] = each[:, 1].astype(np.int64)
-    conforms = evidence.by_groups(noise.ravel(), groups, level, each[:, 3], 1e-12, arms)
+    groups |= {f"sums of arm {int(arm) + 1}": each[:, 1] == arm for arm in np.unique(each[:, 1])}
+    groups |= {f"sums with a last gain of {int(gain)}": each[:, 3] == gain for gain in (0, 1)}
+    conforms = evidence.by_groups(noise.ravel(), groups, level)
     played = f"{games} pairs of games of {found.rounds:,} rounds with {len(found.seen):,} equal sums"
     later = like_these(found.rounds, target.setting.horizon)
     result = Audit("VIOLATION", words, law_words(conforms, level), games * found.rounds, None, None, played, later)

@@ -213,9 +213,10 @@ def windows(rounds):
     return {f"rounds {2 ** (k - 1) + 1 if k > 6 else 1:,} to {2**k:,}": power == k for k in np.unique(power).tolist()}
 
 
-def grouped(noise, **own):
+def grouped(noise, coins=None):
     rounds = np.arange(1, len(noise) + 1)
-    return evidence.by_groups(noise, windows(rounds), LEVEL, **own)
+    groups = windows(rounds) | ({} if coins is None else {"heads": coins > 0, "tails": coins == 0})
+    return evidence.by_groups(noise, groups, LEVEL)
 
 
 @pytest.mark.parametrize("samples", some([100, 300], 100))
@@ -243,7 +244,7 @@ def test_errors_of_a_quarter_of_the_scale_are_found_where_they_are():
         lambda z, coins: np.roll(z, 1) + z - 0.3 * z,  # neighbours are correlated
         lambda z, coins: z * np.where(coins > 0, 1.05, 0.95),  # the size depends on the data
         lambda z, coins: np.clip(z, -4.0, 4.0),
-        lambda z, coins: np.tile(z[: len(z) // 2], 2),
+        lambda z, coins: np.where(coins > 0, np.abs(z), -np.abs(z)),  # one side for each of the data
     ],
 )
 def test_noise_that_is_not_independent_or_not_laplace_is_found(wrong):
