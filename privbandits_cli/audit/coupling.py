@@ -15,7 +15,7 @@ too, A and B are played again, and after each round B gets the numbers of A that
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Loops, float_fields
 from privbandits_cli.audit.target import Target, inside
-from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.twins import carrier, leak
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Noisy, Release
 from privbandits_cli.numerics.jit import Records
@@ -264,9 +264,7 @@ class Game(NamedTuple):
     def violation(self, found: Played, spent: Spent, local: bool) -> str:
         """What a pair of games violates, in words; "" if nothing. local: a gain may act on one release only."""
         if found.outcome == ARM:
-            fields = self.carriers(found) or "several fields"
-            words = f"in round {found.rounds + 1:,} two games with the same releases play different arms"
-            return f"{words}: gains act through {fields} of the state"
+            return leak(found.rounds, "releases", "different arms", "gains", self.carriers(found))
         if found.outcome != AGREED:
             return f"in round {found.rounds + 1:,} {FOUND[found.outcome]}"
         if spent.excess:
@@ -278,6 +276,10 @@ class Game(NamedTuple):
 
     def carriers(self, found: Played) -> str:
         """The fields of the state each of which makes B play another arm than A."""
-        t, own, other = found.rounds, found.states[3:4], found.states[4:5]
-        right = self.choice(own, found.uniform, t)
-        return carrier(own, other, lambda state: self.choice(state, found.uniform, t) != right)
+        own, other = found.states[3:4], found.states[4:5]
+        return carrier(own, other, self.differs(own, found.uniform, found.rounds))
+
+    def differs(self, own: Records, uniform: float, t: int) -> Callable[[Records], bool]:
+        """Whether a state plays another arm in round t than this one."""
+        right = self.choice(own, uniform, t)
+        return lambda state: self.choice(state, uniform, t) != right

@@ -32,7 +32,7 @@ from privbandits_cli.audit.linear_games import (
     rarely,
 )
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.twins import carrier, copy, unequal
+from privbandits_cli.audit.twins import carrier, copy, leak, unequal
 from privbandits_cli.audit.verdict import EXACT, Audit
 from privbandits_cli.games.linear import Draws, Floats, choose, loss_set, update
 from privbandits_cli.games.views import Leader
@@ -240,9 +240,8 @@ def _unlike(race: Race, plays: list[Play], start: int, t: int) -> str:
     def point(state: Records) -> Floats:
         return race.advanced(state, plays[0].given[t : t + 1], plays[0].numbers, t)[1]
 
-    fields = carrier(own, other, lambda state: bool((point(state) != point(own)).any())) or "several fields"
-    words = f"in round {t + 1:,} two games with the same choices play other experts"
-    return f"{words}: losses act through {fields} of the state"
+    fields = carrier(own, other, lambda state: bool((point(state) != point(own)).any()))
+    return leak(t, "choices", "other experts", "losses", fields)
 
 
 def largest_cost(race: Race) -> tuple[float, float, int]:

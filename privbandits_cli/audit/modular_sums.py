@@ -26,7 +26,7 @@ from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import choose_on_copy, values_settled
 from privbandits_cli.audit.numbers import laplace_number
 from privbandits_cli.audit.target import Target, choose, update, values
-from privbandits_cli.audit.twins import carrier, copy
+from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, law_words, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy
@@ -212,8 +212,7 @@ def _played(target: Target[Noisy], games: int, rounds: int) -> Played | str:
         noise, seen = np.empty((rounds, SAMPLES)), np.empty((rounds, 4))
         outcome, t, closed = loop(states, table, law.spread, word, noise, seen)
         if outcome == ARM:
-            words = f"in round {t + 1:,} two games with the same sums play different arms"
-            return f"{words}: gains act through {_carrier(calls['choice'], states, word, t)} of the state"
+            return leak(t, "sums", "different arms", "gains", _carrier(calls["choice"], states, word, t))
         if outcome in FOUND:
             return f"in round {t + 1:,} {FOUND[outcome]}"
         parts.append((noise[:closed].copy(), seen[:closed].copy()))
@@ -231,7 +230,7 @@ def _carrier(choice: Any, states: Records, word: Any, t: int) -> str:
         return arm
 
     own, other = states[:1], states[1:2]
-    return carrier(own, other, lambda state: chosen(state) != chosen(own)) or "several fields"
+    return carrier(own, other, lambda state: chosen(state) != chosen(own))
 
 
 def _excess(law: DiscreteLaplace | Skellam, found: Played) -> float:

@@ -32,6 +32,12 @@ def carrier(first: Records, second: Records, differs: Callable[[Records], bool])
     return ", ".join(name for name in unequal(first, second) if differs(hybrid(name)))
 
 
+def leak(t: int, alike: str, plays: str, data: str, fields: str) -> str:
+    """The words on twins that show the same and play differently in round t, from 0; fields: see `carrier`."""
+    act = f"{data} act through {fields or 'several fields'} of the state"
+    return f"in round {t + 1:,} two games with the same {alike} play {plays}: {act}"
+
+
 def unequal(first: Records, second: Records) -> list[str]:
     """The dotted names of the fields in which two states differ."""
     return [name for (name, own), (_, other) in zip(_fields(first), _fields(second), strict=True) if _apart(own, other)]
