@@ -6,8 +6,9 @@ every gain if the game has at most EVERY rounds, else CANARIES and others (`_can
 """
 
 import math
+from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -19,7 +20,7 @@ from privbandits_cli.audit.coupling import CANARIES, SLACK, WEAKER, Played, Spen
 from privbandits_cli.audit.lockstep import AGREED, compiled
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, claimed, like_these
-from privbandits_cli.games.views import Noisy, Release
+from privbandits_cli.games.views import Release
 
 EVERY = 2**12  # rounds of a game in which every gain is changed alone
 WEAKEST = 4  # releases with the least noise, whose gains are canaries
@@ -30,33 +31,17 @@ ROUNDED = f"numbers of a field that differ by less than {lockstep.GRAIN:g} of it
 ROUNDS = 2**24  # of all games with one other gain together
 
 
-class Coupling(NamedTuple):
-    """The result of coupled games.
+def audit_noise(target: Target[Any]) -> Audit:
+    """Whether arms follow from the releases alone, and whether these reveal more about a gain than (ε, δ) allows.
 
-    rounds: the number of rounds of each game. violation: the violation in words, or "". loss: the largest privacy loss
-    of one gain, in nats, exact. canaries: the number of gains whose loss was computed. unknown: in words, why the games
-    decide nothing, or "". assumed: in words, what some of these games took for granted.
+    In pairs of games with equal releases, all gains differ, and then one gain at a time.
     """
-
-    rounds: int
-    violation: str = ""
-    loss: float = 0.0
-    canaries: int = 0
-    unknown: str = ""
-    assumed: str = ""
-
-    def games(self) -> str:
-        """The games that were played, in words."""
-        alone = f", {self.canaries:,} with one other gain" if self.canaries else ""
-        return f"pairs of games of {self.rounds:,} rounds with equal releases{alone}"
-
-
-def coupled(target: Target[Noisy | Release]) -> Coupling:
-    """Play pairs of games with equal releases: all gains different, and then one gain different at a time."""
     rounds, rng, loops = int(min(target.setting.horizon, coupling.LONGEST)), target.stream("couple"), compiled(target)
     canaries: set[int] = set()
     linear, worst, rounded, known = True, Spent(), False, 0.0
     local = target.algorithm.local or isinstance(target.view, Release)
+    games = f"pairs of games of {rounds:,} rounds with equal releases"
+    unknown = Audit("NOT AUDITABLE", claimed(target), "", 0)
     for number, pair in enumerate(pairs(rounds, target)):
         game = game_of(target, loops, pair, number, rounds)
         whole = game.all_different()
@@ -72,13 +57,34 @@ def coupled(target: Target[Noisy | Release]) -> Coupling:
             linear, worst, rounded = linear and found.linear, max(worst, spent), rounded or found.rounded
             canaries |= {spent.gain} if alone else set()
             violation = game.violation(found, spent, local)
+            excuse = excuses.of(game, found, spent) if violation else ""
+            if excuse == excuses.UNIFORM and isinstance(target.view, Release):
+                return audit_bits(target)
+            if excuse:
+                return replace(unknown, found=excuse.format(target.noise))
             if violation:
-                return Coupling(rounds, violation, spent.loss, unknown=excuses.of(game, found, spent))
-    if not linear:
-        return Coupling(rounds, unknown=excuses.transformed(target))
-    others = f"gains cost at most what the {len(canaries):,} cost that were changed alone"
-    assumed = "; ".join(filter(None, [(len(canaries) < rounds) * others, rounded * ROUNDED]))
-    return Coupling(rounds, "", worst.loss, len(canaries), "" if worst.loss else UNMOVED, assumed)
+                return Audit("VIOLATION", unknown.claim, violation, rounds, spent.loss, played=games)
+    if not linear or not worst.loss:
+        return replace(unknown, found=UNMOVED if linear else excuses.transformed(target))
+    few = target.setting.n_arms > coupling.ARMS
+    assumed = [
+        like_these(rounds, target.setting.horizon),
+        few * f"no arm after arm {coupling.ARMS} is ever the best one",
+        (len(canaries) < rounds) * f"gains cost at most what the {len(canaries):,} cost that were changed alone",
+        rounded * ROUNDED,
+    ]
+    at = " at δ = 0" if target.claim.delta > 0 and not target.gaussian else ""
+    cost_words = f"a gain costs at most ε = {at_most(worst.loss)}{at}, exactly: less noise would be found"
+    return Audit(
+        "CONSISTENT",
+        unknown.claim,
+        f"equal releases lead to equal arms; {cost_words}",
+        rounds,
+        worst.loss,
+        target.claim.epsilon,
+        f"{games}, {len(canaries):,} with one other gain",
+        "; ".join(filter(None, assumed)),
+    )
 
 
 def _canaries(found: Played, rng: Generator) -> list[int]:
@@ -113,20 +119,3 @@ def _weakest(found: Played, best: int | None = None) -> list[int]:
         starts = np.searchsorted(own, t) // sizes * sizes
         kept |= set(own[np.minimum([*starts, *(starts + sizes)], len(own) - 1)].tolist())
     return sorted(kept)
-
-
-def audit_noise(target: Target[Any]) -> Audit:
-    """Whether arms follow from the releases alone, and whether these reveal more about a gain than (ε, δ) allows."""
-    found, claim = coupled(target), claimed(target)
-    if found.unknown == excuses.UNIFORM and isinstance(target.view, Release):
-        return audit_bits(target)
-    if found.unknown:
-        return Audit("NOT AUDITABLE", claim, found.unknown.format(target.noise), 0)
-    if found.violation:
-        return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
-    most = f"no arm after arm {coupling.ARMS} is ever the best one" if target.setting.n_arms > coupling.ARMS else ""
-    later = "; ".join(filter(None, [like_these(found.rounds, target.setting.horizon), most, found.assumed]))
-    at = " at δ = 0" if target.claim.delta > 0 and not target.gaussian else ""
-    cost = f"a gain costs at most ε = {at_most(found.loss)}{at}, exactly: less noise would be found"
-    words, games = f"equal releases lead to equal arms; {cost}", found.games()
-    return Audit("CONSISTENT", claim, words, found.rounds, found.loss, target.claim.epsilon, games, later)
