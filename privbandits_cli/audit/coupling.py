@@ -26,7 +26,7 @@ from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Loops, float_fields
-from privbandits_cli.audit.target import Target, inside
+from privbandits_cli.audit.target import Target, inside, rare
 from privbandits_cli.audit.twins import carrier, leak
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Noisy, Release
@@ -38,7 +38,6 @@ ARMS = 8  # each of which, at most, is the best in a pair of games
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 EARLY = 2**10  # first rounds, in which a learner explores most
 MANY = 64  # further uniform numbers of these rounds, for which both games choose
-TAIL = 53  # the rarest numbers that are tried have the probability 2^-TAIL
 RARE = 16  # one round in so many has a rare number, in one pair of games
 RUN = 64  # rounds with the same gains
 ALONE = "what hides a gain by itself, as `local` says of it, stays in all that is released later"
@@ -136,22 +135,12 @@ def pairs(rounds: int, target: Target[Noisy | Release]) -> list[Pair]:
 def game_of(target: Target[Noisy | Release], loops: Loops, pair: Pair, number: int, rounds: int) -> "Game":
     """A pair of games with random numbers of its own; some are rare in the second pair."""
     rng, noise = target.stream(f"couple {number}"), target.numbers(target.noise, rounds, number)
-    tail: Floats = np.power(0.5, TAIL * rng.random(rounds))
-    rare = np.where(rng.integers(0, 2, rounds) > 0, tail, 1.0 - tail)
-    uniform = np.stack([target.numbers("uniform", rounds, number), rng.random(rounds), rare], axis=1)
-    early: Floats = (np.arange(MANY) + rng.random((min(EARLY, rounds), MANY))) / MANY
+    numbers = target.numbers("uniform", rounds, number), rng.random(rounds), rare("uniform", rounds, rng)
+    uniform, early = np.stack(numbers, axis=1), (np.arange(MANY) + rng.random((min(EARLY, rounds), MANY))) / MANY
     if number == 1:
         far = rng.permutation(np.arange(rounds) % RARE == 0)
-        noise, uniform[far, 0] = np.where(far, np.sign(noise) * quantile(tail, target.gaussian), noise), rare[far]
+        noise, uniform[far, 0] = np.where(far, rare(target.noise, rounds, rng), noise), uniform[far, 2]
     return Game(target, loops, pair, pair.columns(target.setting.n_arms), uniform, early, noise)
-
-
-def quantile(tail: Floats, normal: bool) -> Floats:
-    """The number that the size of a Laplace number, or of a normal one, exceeds with this probability."""
-    from scipy import special
-
-    size: Floats = -(special.ndtri(tail / 2.0) if normal else np.log(tail))
-    return size
 
 
 class Game(NamedTuple):

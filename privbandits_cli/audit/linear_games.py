@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.audit.target import Target, choose, update, values
+from privbandits_cli.audit.target import Target, choose, rare, update, values
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.games import guards
 from privbandits_cli.games.drawing import fill_of
@@ -29,7 +29,6 @@ TWINS = 6  # games with other losses
 LEAN = 0.25  # of half of the losses of a game, towards one coordinate
 RUN = 32  # rounds with the same loss, in the last table
 RARE = 64  # one round in so many has rare numbers, in games that have some
-BITS = 53  # of a uniform number; a rare one has a probability of 2^-53 to 1/2
 
 Marks = tuple[Ints, Ints, Ints]  # by kind, where the numbers of each round begin, and where the last round's end
 
@@ -100,15 +99,10 @@ def drawn(target: Target[Any], marks: Marks, game: str) -> Draws:
 def rarely(target: Target[Any], marks: Marks, game: str, share: float = 1 / RARE) -> Draws:
     """A table of random numbers; in this share of the rounds they are so extreme that other games hardly have them."""
     numbers, rng = drawn(target, marks, game), target.stream(f"rare, {game}")
-    rare = rng.random(len(marks[0]) - 1) < share
+    far = rng.random(len(marks[0]) - 1) < share
     for kind, table, mark in zip(Draws._fields, numbers, marks, strict=True):
-        at = np.flatnonzero(np.repeat(rare, np.diff(mark)))
-        bits, sign = rng.integers(1, BITS, len(at)), rng.choice([-1.0, 1.0], len(at))
-        if kind == "uniform":
-            table[at] = np.where(sign > 0, 1.0 - 2.0**-bits, 2.0**-bits)
-        else:  # the density of a Laplace number falls as fast, that of a normal one by its square
-            size = bits * math.log(2)
-            table[at] = sign * (size if kind == "laplace" else np.sqrt(2 * size))
+        at = np.repeat(far, np.diff(mark))
+        table[at] = rare(kind, int(at.sum()), rng)
     return numbers
 
 

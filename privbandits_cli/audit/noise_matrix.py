@@ -16,6 +16,7 @@ as in a tree.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -104,41 +105,24 @@ def probe(
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The noise of one coordinate: entries of its matrix. places: where its numbers are; columns: which one it is."""
+    """The noise of one coordinate. places: where its numbers are; effects: a sparse matrix `[round, number]`."""
 
-    rounds: int
     places: Ints
-    rows: Ints
-    columns: Ints
-    effects: Floats
+    effects: Any
 
     @cached_property
     def matrix(self) -> Floats:
         """By how much each number enters each sum, `[round, number]`."""
-        return self.dense(np.arange(self.rounds))
+        return np.asarray(self.effects.toarray(), np.float64)
 
     @cached_property
     def inverse(self) -> Floats:
         """The pseudo-inverse of the matrix."""
         return np.asarray(np.linalg.pinv(self.matrix, rcond=RANK), np.float64)
 
-    def dense(self, rows: Ints) -> Floats:
-        """These rows of the matrix."""
-        at, found = np.full(self.rounds, -1), np.zeros((len(rows), len(self.places)))
-        at[rows] = np.arange(len(rows))
-        kept = at[self.rows] >= 0
-        found[at[self.rows[kept]], self.columns[kept]] = self.effects[kept]
-        return found
-
-    def noise(self, numbers: Floats) -> Floats:
-        """The noise of each sum that these numbers make, `[round]`."""
-        noise = np.bincount(self.rows, self.effects * numbers[self.places][self.columns], self.rounds)
-        return np.asarray(noise, np.float64)
-
     def like(self, other: "Part") -> bool:
         """Whether two coordinates have the same noise, up to rounding."""
-        same = np.array_equal(self.rows, other.rows) and np.array_equal(self.columns, other.columns)
-        return same and bool((np.abs(self.effects - other.effects) <= RANK * np.abs(self.effects).max()).all())
+        return bool(abs(self.effects - other.effects).max() <= RANK * abs(self.effects).max())
 
 
 def measured(table: Bench, patience: int = 0) -> list[Part] | None:
@@ -147,6 +131,8 @@ def measured(table: Bench, patience: int = 0) -> list[Part] | None:
     If the entries are those of the first coordinate, other coordinates have the same, which games with other numbers
     confirm. Raises Refuted if the sums are not those of the losses and linear noise.
     """
+    from scipy import sparse
+
     own, slack, by = copy_of(table.numbers), table.slack(table.first), step_of(float(np.abs(table.first.sums).max()))
     count = int(table.mark()[-1])
     room = ENTRIES if patience else count * table.rounds
@@ -170,9 +156,10 @@ def measured(table: Bench, patience: int = 0) -> list[Part] | None:
         if not len(places):
             raise Refuted("no noise of its own hides the loss of round 1 in prefix 1")
         columns = np.searchsorted(places if i == 0 or not patience else parts[0].places, numbers[held])
-        parts.append(Part(table.rounds, places, rounds[held], columns, effects[held]))
-    if len({len(part.places) for part in parts}) > 1 and patience:
-        return None
+        shape = table.rounds, len(places)
+        if patience and i and len(places) != len(parts[0].places):
+            return None
+        parts.append(Part(places, sparse.csr_array((effects[held], (rounds[held], columns)), shape)))
     for number, other in enumerate(table.others):
         _check(table, parts, other, drawn(table.target, table.marks, f"other {number}"), by)
     return parts
@@ -183,7 +170,7 @@ def _check(table: Bench, parts: list[Part], other: Floats, numbers: Draws, by: f
     kept = numbers._replace(**{table.kind: table.own(table.numbers)})  # what numbers of other kinds add is no matter
     before, found = table.play(kept), table.play(numbers, other)
     moves = table.own(numbers) - table.own(kept)
-    noise = np.transpose([part.noise(moves) for part in parts])
+    noise = np.transpose([part.effects @ moves[part.places] for part in parts])
     slack = table.slack(before, found) * (1 + 2 * np.abs(moves).sum() / by)
     wrong = first_row(~(np.abs(found.sums - before.sums - sums_of(other) + sums_of(table.given) - noise) <= slack))
     if wrong < table.rounds:
@@ -208,7 +195,7 @@ def sums_of(given: Floats) -> Floats:
 def of_each(parts: list[Part], cost: Callable[[Part], Floats]) -> Floats:
     """What a change by 1 in each coordinate costs, `[N, loss]`; coordinates with the same noise are computed once."""
     first = cost(parts[0])
-    return np.array([first if part.like(parts[0]) else cost(part) for part in parts])
+    return np.array([first if part is parts[0] or part.like(parts[0]) else cost(part) for part in parts])
 
 
 # ------------------------------------------------------------------------------------- few rounds
@@ -313,7 +300,9 @@ def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int
         ahead = (np.arange(table.rounds)[:, None] > taus).astype(float)
         costs = of_each(parts, lambda part: least_norms(part, ahead))
     else:
-        costs = of_each(parts, lambda part: np.array([least_sum(part.dense(rows), (rows > taus[0]).astype(float))]))
+        costs = of_each(
+            parts, lambda part: np.array([least_sum(part.effects[rows].toarray(), (rows > taus[0]).astype(float))])
+        )
     norms = [loss_set(table.target.setting).changes(each)[normal] for each in costs.T]
     worst = int(np.argmax(norms))
     return float(norms[worst]), taus[worst], table.rounds
@@ -326,9 +315,9 @@ def least_norms(part: Part, ahead: Floats) -> Floats:
     are in this sum or in earlier and later ones; about these, `known` is the covariance given the sums so far, and
     `moves` their least moves so far.
     """
-    rounds, order = len(ahead), np.argsort(part.rows, kind="stable")
-    rows, columns, effects = part.rows[order], part.columns[order], part.effects[order]
-    starts, n = np.searchsorted(rows, np.arange(rounds + 1)), len(part.places)
+    rounds, (_, n) = len(ahead), part.effects.shape
+    starts, columns, effects = part.effects.indptr, part.effects.indices, part.effects.data
+    rows = np.repeat(np.arange(rounds), np.diff(starts))
     first, last = np.full(n, rounds), np.zeros(n, np.int64)
     np.minimum.at(first, columns, rows)
     np.maximum.at(last, columns, rows)

@@ -18,9 +18,9 @@ import numpy as np
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_least
-from privbandits_cli.audit.coupling import LONGEST, RARE, TAIL, pairs, quantile
+from privbandits_cli.audit.coupling import LONGEST, RARE, pairs
 from privbandits_cli.audit.linear_games import Refuted
-from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.target import Target, rare
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Floats, Numbers, choose, update
@@ -145,8 +145,7 @@ class Draws:
         rng, moves, wrong = self.target.stream(f"normal, {name}"), np.zeros(self.rounds), np.zeros(2)
         normal = rng.standard_normal(given.shape)
         if canary == NO_CANARY:
-            far = quantile(np.power(0.5, TAIL * rng.random(given.shape)), True)
-            normal = np.where(rng.integers(0, RARE, given.shape) == 0, np.copysign(far, normal), normal)
+            normal = np.where(rng.integers(0, RARE, given.shape) == 0, rare("normal", given.shape, rng), normal)
         share: float = self._follow(np.repeat(self.target.state, 4), given, other, normal, canary, moves, wrong)
         if wrong[0] >= 0:
             raise Refuted(f"in round {int(wrong[0]) + 1:,} {REASONS[int(wrong[1])]}")

@@ -23,6 +23,7 @@ canary: Any = unbound
 values: Any = unbound
 
 GRIDS = 2, 3, 4, 10  # of round gains
+TAIL = 53  # the rarest numbers that are tried have the probability 2^-TAIL
 SPARSE = 0.5  # of the sets of arms have coordinates that are 0
 LONG = 0.5  # of the sets have an arm of the largest length
 Steps = dict[str, Callable[..., Any]]
@@ -88,6 +89,16 @@ def inside(rng: Generator, rounds: int) -> Floats:
     for step, grid in enumerate(GRIDS):
         gains[step :: 2 * len(GRIDS)] = np.round(grid * gains[step :: 2 * len(GRIDS)]) / grid
     return gains
+
+
+def rare(kind: str, shape: int | tuple[int, ...], rng: Generator) -> Floats:
+    """Numbers of a kind at both ends of their law, with probabilities down to 2^-TAIL."""
+    from scipy import special
+
+    tail, high = np.power(0.5, TAIL * rng.random(shape)), rng.integers(0, 2, shape) > 0
+    if kind == "uniform":
+        return np.where(high, 1.0 - tail, tail)
+    return np.where(high, -1.0, 1.0) * (np.log(tail) if kind == "laplace" else special.ndtri(tail / 2.0))
 
 
 def sets_of_arms(known: Contexts, n_arms: int, sets: int, rng: Generator) -> Floats:
