@@ -17,13 +17,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from privbandits_cli.accounting.rounding import at_least, at_most, pair
+from privbandits_cli.accounting.rounding import pair
 from privbandits_cli.audit.context_loops import Deal, Now, earn, turn
 from privbandits_cli.audit.contexts import Games
 from privbandits_cli.audit.tape import KNOWN, PLACE, UNIFORM, Tape, new_tape, rewind
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import EXACT, Audit
+from privbandits_cli.audit.verdict import Audit, judged
 from privbandits_cli.games.views import Answer
 from privbandits_cli.numerics.jit import Records
 from privbandits_cli.numerics.types import Floats, Ints
@@ -180,8 +180,6 @@ def audit_answers(target: Target[Answer], games: Games) -> Audit:
             cost = float(np.nanmax(np.log(np.max(laws, axis=0) / np.min(laws, axis=0))))
         worst, at = (cost, t + 1) if cost > worst else (worst, at)
     words, shape = f"{pair(epsilon, 0.0)} of the arm of a round", f"answers: in {len(chosen)} of {rounds:,} rounds"
-    so_far = Audit("CONSISTENT", words, "", rounds, worst, epsilon * (1 + EXACT), shape)
-    if worst > epsilon * (1 + EXACT):
-        return replace(so_far, verdict="VIOLATION", found=f"the arm of round {at:,} costs ε = {at_least(worst)}")
-    exact = f"the arm of a round costs at most ε = {at_most(min(worst, epsilon))}, exactly"
-    return replace(so_far, found=exact, assumed=f"arms are hidden in other rounds as in the {len(chosen)} tried")
+    assumed = f"arms are hidden in other rounds as in the {len(chosen)} tried"
+    so_far = Audit("CONSISTENT", words, "", rounds, played=shape, assumed=assumed)
+    return judged(so_far, replace(target.claim, epsilon=epsilon, delta=0.0), worst, f"the arm of round {at:,}")

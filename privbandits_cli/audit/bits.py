@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.coupling import game_of, pairs
 from privbandits_cli.audit.lockstep import compiled
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy, leak
-from privbandits_cli.audit.verdict import EXACT, Audit, like_these
+from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Release
 from privbandits_cli.numerics.jit import Records, unbound
@@ -108,7 +107,7 @@ def follow(
 
 def audit_bits(target: Target[Release]) -> Audit:
     """Whether arms follow from the reports alone, and whether a report reveals more about its gain than ε allows."""
-    rounds, loops, allowed = int(min(target.setting.horizon, LONGEST)), compiled(target), target.claim.epsilon
+    rounds, loops = int(min(target.setting.horizon, LONGEST)), compiled(target)
     steps = {"choice": loops.choice, "trial": loops.trial}
     loop = target.loop(follow, **steps, chance=target.call(chance_of_first, **steps))
     made, games = pairs(rounds, target), f"pairs of games of {rounds:,} rounds with equal reports"
@@ -128,12 +127,8 @@ def audit_bits(target: Target[Release]) -> Audit:
             return replace(so_far, found=f"in round {t + 1:,} {FOUND[outcome]}")
         if costs.max() > worst:
             worst, at = float(costs.max()), int(np.argmax(costs)) + 1
-    if worst > (1 + EXACT) * allowed:
-        found = f"the gain of round {at:,} costs at least ε = {at_least(worst)}"
-        return replace(so_far, found=found, epsilon_seen=worst)
-    if worst > -np.log(LEAST):
+    if target.claim.epsilon * (1 + EXACT) >= worst > -np.log(LEAST):
         found = f"the chance of a bit is below {LEAST:.1g} in round {at:,}, which is not measured"
         return replace(so_far, verdict="NOT AUDITABLE", found=found)
-    cost = f"a gain costs at most ε = {at_most(worst)}, exactly: other chances would be found"
-    found, most = f"equal reports lead to equal arms; {cost}", (1 + EXACT) * allowed
-    return replace(so_far, verdict="CONSISTENT", found=found, epsilon_seen=worst, refutable=most)
+    law = ", exactly: other chances would be found; equal reports lead to equal arms"
+    return judged(so_far, target.claim, worst, f"the gain of round {at:,}", law)

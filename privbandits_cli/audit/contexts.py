@@ -31,15 +31,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privbandits_cli.accounting import gaussian, wishart
-from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.accounting import wishart
 from privbandits_cli.audit import context_excuses as excuses
 from privbandits_cli.audit import context_loops as loops
 from privbandits_cli.audit.context_loops import Deal, Effects, Layers, Now
 from privbandits_cli.audit.tape import KNOWN, LAPLACE, MOST, NAMES, NORMAL, PLACE, Tape, new_tape, rewind
 from privbandits_cli.audit.target import Target, sets_of_arms
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import EXACT, Audit, accounted, accounted_purely, like_these
+from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.views import Noisy, read
@@ -53,7 +52,6 @@ GAMES, EARLY = 16, 64  # short games, and their rounds
 SETS = 1021  # sets of arms; each round shows one of them
 PLACES = 64  # layers whose numbers act on a release
 SHORTER = 0.5  # the arms of the twins, as a share of those of A
-ROUNDING = 1e-9  # relative error of μ
 TIED = 1e-3  # share of the rounds whose ties may be near
 STARTS = 8  # of the search for the costliest pair
 RUN = 64  # rounds in which rewards are alike
@@ -326,10 +324,8 @@ def audit_contexts(target: Target[Noisy]) -> Audit:
         assumed.append(f"records after round {costs.found[loops.ROUND]:,} cost at most what those before it cost")
     if (alone := len(costs.moved) - 1) < rounds - 1:
         assumed.append(f"records cost at most what the {alone:,} cost that were changed alone")
-    so_far, seen = replace(so_far, assumed="; ".join(filter(None, assumed))), games.cost(costs)
-    allowed = gaussian.mu_of(claim.epsilon, claim.delta) if games.kind == NORMAL else claim.epsilon
-    seen = min(seen, allowed) if seen < (1 + ROUNDING) * allowed else seen
-    return accounted(target, so_far, seen) if games.kind == NORMAL else accounted_purely(target, so_far, seen)
+    so_far = replace(so_far, assumed="; ".join(filter(None, assumed)))
+    return judged(so_far, claim, games.cost(costs), normal=games.kind == NORMAL)
 
 
 def of_wishart(target: Target[Noisy], so_far: Audit, rows: float) -> Audit:
@@ -340,8 +336,4 @@ def of_wishart(target: Target[Noisy], so_far: Audit, rows: float) -> Audit:
         return replace(so_far, verdict="VIOLATION", found=found)
     k = min(rows, wishart.MOST_FREEDOM)
     seen = wishart.epsilon(claim.delta, k - setting.known().dimension, matrix_tree.n_levels(setting.horizon))
-    if seen > (1 + EXACT) * claim.epsilon:
-        found = f"a record costs ε = {at_least(seen)}: the Wishart noise has k = {rows:g} rows"
-        return replace(so_far, verdict="VIOLATION", found=found, epsilon_seen=seen)
-    found = f"a record costs at most ε = {at_most(seen)}, by the account of Wishart noise with k = {rows:g} rows"
-    return replace(so_far, found=found, epsilon_seen=seen, refutable=(1 + EXACT) * claim.epsilon)
+    return judged(so_far, claim, seen, "a record", f", by the account of Wishart noise with k = {rows:g} rows")

@@ -23,9 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.target import Target, sets_of_arms
-from privbandits_cli.audit.verdict import EXACT, Audit, like_these
+from privbandits_cli.audit.verdict import Audit, judged, like_these
 from privbandits_cli.games.views import Fits, read
 from privbandits_cli.mechanisms.batches import drawn_arm
 from privbandits_cli.numerics.jit import PluginError
@@ -199,9 +198,5 @@ def audit_fits(target: Target[Fits]) -> Audit:
         cost += rounds
         if found:
             return replace(so_far, verdict="VIOLATION", found=found, cost=cost)
-    seen = target.view.oracle.epsilon(claim.delta)
-    if seen > claim.epsilon * (1 + EXACT):
-        text = f"a record costs ε = {at_least(seen)}, and the claim is {claim}"
-        return replace(so_far, verdict="VIOLATION", found=text, cost=cost, epsilon_seen=seen)
-    found = f"a record costs at most ε = {at_most(seen)}, by the oracle's account; the fits are the oracle's"
-    return replace(so_far, found=found, cost=cost, epsilon_seen=seen, refutable=claim.epsilon * (1 + EXACT))
+    law, seen = ", by the oracle's account; the fits are the oracle's", target.view.oracle.epsilon(claim.delta)
+    return judged(replace(so_far, cost=cost), claim, seen, "a record", law)

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.accounting import whole
-from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.coupling import LONGEST
@@ -27,7 +26,7 @@ from privbandits_cli.audit.lockstep import choose_on_copy, values_settled
 from privbandits_cli.audit.numbers import laplace_number
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import carrier, copy, leak
-from privbandits_cli.audit.verdict import EXACT, Audit, law_words, like_these
+from privbandits_cli.audit.verdict import Audit, judged, law_words, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.bits import stream, uniform
@@ -270,8 +269,7 @@ def _judged(target: Target[Noisy], words: str, found: Played, games: int) -> Aud
     result = Audit("VIOLATION", words, law_words(conforms, level), games * found.rounds, None, None, played, later)
     if conforms.p < level:
         return result
-    if cost > (1 + EXACT) * claim.epsilon:
-        return replace(result, found=f"noise of the view's law costs ε = {at_least(cost)}", epsilon_seen=cost)
-    seen = f"equal sums lead to equal arms; a gain is in one sum and costs at most ε = {at_most(cost)}; {result.found}"
+    why = f", by the view's law of noise; a gain is in one sum, equal sums lead to equal arms; {result.found}"
+    result = judged(result, claim, cost, "a gain", why)
     least = None if conforms.share is None else max(claim.epsilon, cost_at(conforms.share))
-    return replace(result, verdict="CONSISTENT", found=seen, epsilon_seen=cost, refutable=least)
+    return result if result.verdict == "VIOLATION" else replace(result, refutable=least)

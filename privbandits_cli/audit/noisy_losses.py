@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.audit.excuses import HUGE, STEPS
 from privbandits_cli.audit.linear_games import (
     ALIKE,
@@ -32,7 +31,7 @@ from privbandits_cli.audit.linear_games import (
 )
 from privbandits_cli.audit.target import Target, choose, released, update
 from privbandits_cli.audit.twins import carrier, copy
-from privbandits_cli.audit.verdict import EXACT, Audit
+from privbandits_cli.audit.verdict import EXACT, Audit, judged
 from privbandits_cli.games.linear import Draws, Floats, Sphere
 from privbandits_cli.games.views import Release
 from privbandits_cli.numerics.jit import Records
@@ -158,11 +157,8 @@ def audit_losses(target: Target[Release]) -> Audit:
             return replace(result, verdict="NOT AUDITABLE" if excuse else "VIOLATION", found=excuse or found)
         own, change = hidden(twins.seen), changes(twins.seen)
         seen = max(seen, float(np.max(change[own > 0] / own[own > 0], initial=0.0)))
-    least, untested = (1 + EXACT) * claim.epsilon, assumed(target, rounds, twins.seen.points, near)
-    found = (
-        f"equal releases lead to equal points; a loss costs at most ε = {at_most(min(seen, claim.epsilon))}, exactly"
-    )
-    return replace(result, verdict="CONSISTENT", found=found, epsilon_seen=seen, refutable=least, assumed=untested)
+    result = replace(result, assumed=assumed(target, rounds, twins.seen.points, near))
+    return judged(result, claim, min(seen, claim.epsilon), "a loss", ", exactly; equal releases lead to equal points")
 
 
 def sides_of(target: Target[Release], rounds: int, number: int) -> Floats:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.target import Target
@@ -45,26 +46,20 @@ def law_words(conforms: Conformance, level: float) -> str:
     return f"{words}; noise x {conforms.share:.2g} in {conforms.weakest or 'all rounds'} would be found"
 
 
-def accounted(target: Target[View], so_far: Audit, mu: float) -> Audit:
-    """The verdict on Gaussian noise, whose exact μ for a datum is known."""
-    claim = target.claim
-    seen, allowed = gaussian.epsilon_of(mu, claim.delta), gaussian.mu_of(claim.epsilon, claim.delta)
-    if mu > (1 + EXACT) * allowed:
-        found = f"a datum costs ε = {at_least(seen)}, μ = {mu:.6g} where {allowed:.6g} is allowed"
+def judged(
+    so_far: Audit, claim: Guarantee, size: float, datum: str = "a datum", law: str = ", exactly", normal: bool = False
+) -> Audit:
+    """The verdict on the cost of a datum, its ε, or its μ if the noise is normal; law: what the cost follows from."""
+    seen, allowed, mu = size, claim.epsilon, f"μ = {size:.6g}" * normal
+    if normal:
+        seen, allowed = gaussian.epsilon_of(size, claim.delta), gaussian.mu_of(claim.epsilon, claim.delta)
+    if size > (1 + EXACT) * allowed:
+        found = f"{datum} costs ε = {at_least(seen)}, {mu + ' ' * normal}where {allowed:.6g} is allowed"
         return replace(so_far, verdict="VIOLATION", found=found, epsilon_seen=seen)
-    found = f"a datum costs at most ε = {at_most(seen)}, exactly: μ = {mu:.6g}"
-    least = gaussian.epsilon_of((1 + EXACT) * max(mu, allowed), claim.delta)
-    return replace(so_far, found=found, epsilon_seen=seen, refutable=least)
-
-
-def accounted_purely(target: Target[View], so_far: Audit, seen: float) -> Audit:
-    """The verdict on Laplace noise, whose exact ε for a datum is known."""
-    most = (1 + EXACT) * target.claim.epsilon
-    if seen > most:
-        return replace(so_far, verdict="VIOLATION", found=f"a datum costs ε = {at_least(seen)}", epsilon_seen=seen)
-    return replace(
-        so_far, found=f"a datum costs at most ε = {at_most(seen)}, exactly", epsilon_seen=seen, refutable=most
-    )
+    seen = min(seen, claim.epsilon)
+    found = f"{datum} costs at most ε = {at_most(seen)}{law}{': ' * normal}{mu}"
+    least = gaussian.epsilon_of((1 + EXACT) * allowed, claim.delta) if normal else (1 + EXACT) * allowed
+    return replace(so_far, verdict="CONSISTENT", found=found, epsilon_seen=seen, refutable=least)
 
 
 def like_these(rounds: int, horizon: float) -> str:
