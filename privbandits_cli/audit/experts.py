@@ -13,7 +13,7 @@ import numpy as np
 from privbandits_cli.accounting.dartboard import Dartboard
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.arms import OTHERS, ROUNDING
-from privbandits_cli.audit.linear_games import TWINS, drawn, losses_of, marks_of
+from privbandits_cli.audit.linear_games import TWINS, again, dealt, losses_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
@@ -107,20 +107,20 @@ def observe_experts(
 
 def audit_experts(target: Target[Arms]) -> Audit:
     """Whether the algorithm draws experts as its model says, and whether its claim survives an attack on the model."""
-    model, n, claim, marks = target.view.model, target.setting.n_arms, target.claim, marks_of(target)
+    model, n, claim, numbers = target.view.model, target.setting.n_arms, target.claim, dealt(target)
     assert isinstance(model, Dartboard)
-    if [np.unique(np.diff(mark)).tolist() for mark in marks] != [[2], [0], [0]]:
+    if [np.unique(np.diff(mark)).tolist() for mark in numbers[3:]] != [[2], [0], [0]]:
         needs = "two numbers `rng.uniform` in each round, and no others"
         raise PluginError(f"view returned a views.Arms in the game linear, which needs {needs}", type(target.algorithm))
     calls: dict[str, Any] = {"expert_of": target.call(expert_of)}
     calls |= {"in_order": target.call(in_order, **calls), "follows": target.call(follows, **calls)}
-    play, rounds, words = target.loop(observe_experts, **calls), len(marks[0]) - 1, f"{claim}: the dartboard's law"
+    play, rounds, words = target.loop(observe_experts, **calls), numbers.rounds, f"{claim}: the dartboard's law"
     one = np.zeros((rounds, n))
     one[:, 0] = 1.0
     tables = [*(losses_of(target, rounds, number) for number in range(1 + TWINS)), one, 1.0 - one, 0.0 * one]
     lengths = []
     for number, given in enumerate(tables):
-        own = drawn(target, marks, f"experts {number}").uniform.reshape(-1, 2)
+        own = again(target, numbers, f"experts {number}").uniform.reshape(-1, 2)
         uniform = np.hstack([own, target.stream(f"others {number}").random((rounds, OTHERS))])
         outcome, t = play(np.repeat(target.state, 2), given, uniform, model.eta, model.p, model.draws)
         if outcome == OTHER:

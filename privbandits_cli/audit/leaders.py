@@ -18,16 +18,15 @@ import numpy as np
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.linear_games import (
     TWINS,
-    Marks,
+    Dealt,
     Refuted,
     Unclear,
+    again,
     assumed,
     check_view,
     copied,
-    copy_of,
-    drawn,
+    dealt,
     losses_of,
-    marks_of,
     played,
     rarely,
 )
@@ -49,11 +48,11 @@ GIVEN = "given the numbers of all other experts"
 STEPS = 64  # of a search: by factors of 2, and by halving
 
 
-def advance(states: Records, given: Floats, own: Draws, marks: Marks, start: int, points: Floats) -> None:
-    """Play on from round `start` with `given[round, N]`, and fill `points[round, N]`."""
+def advance(states: Records, given: Floats, own: Dealt, points: Floats) -> None:
+    """Play on with `given[round, N]`, and fill `points[round, N]`."""
     for t in range(len(given)):
-        choose(states[0], points[t], copied(own, marks, start + t))
-        update(states[0], given[t], copied(own, marks, start + t))
+        choose(states[0], points[t], copied(own, t))
+        update(states[0], given[t], copied(own, t))
 
 
 def chosen(states: Records, own: Floats, uniform: bool) -> int:
@@ -99,12 +98,13 @@ def log_chance(states: Records, own: Floats, i: int, uniform: bool) -> float:
 class Race:
     """The rounds of an audit of leaders.
 
-    kind: of the numbers; starts: the rounds, from 0, in which an expert is chosen, and then the number of rounds.
+    kind: of the numbers; first: those of the first game; starts: the rounds, from 0, in which an expert is chosen, and
+    then the number of rounds.
     """
 
     target: Target[Leader]
     kind: str
-    marks: Marks
+    first: Dealt
     starts: list[int]
 
     def __post_init__(self) -> None:
@@ -113,10 +113,10 @@ class Race:
         self._calls = calls | {"log_chance": self.target.call(log_chance, **calls)}
         self._advance = self.target.loop(advance)
 
-    def advanced(self, state: Records, given: Floats, numbers: Draws, start: int) -> tuple[Records, Floats]:
+    def advanced(self, state: Records, given: Floats, numbers: Dealt, start: int) -> tuple[Records, Floats]:
         """The state and the points after playing on from round `start`."""
         state, points = state.copy(), np.zeros_like(given)
-        self._advance(state, given.copy(), numbers, self.marks, start, points)
+        self._advance(state, given.copy(), numbers.since(start), points)
         return state, points
 
     def chosen(self, state: Records, own: Floats) -> int:
@@ -134,13 +134,13 @@ class Race:
         rng, shape = self.target.stream(name), (count, self.target.setting.n_arms)
         return rng.random(shape) if self.kind == "uniform" else rng.laplace(size=shape)
 
-    def own(self, numbers: Draws, t: int) -> Floats:
+    def own(self, numbers: Dealt, t: int) -> Floats:
         """The numbers of the choice in round t."""
-        mark = self.marks[Draws._fields.index(self.kind)]
+        mark = numbers.marks()[self.kind]
         table: Floats = getattr(numbers, self.kind)[mark[t] : mark[t + 1]]
         return table
 
-    def force(self, state: Records, numbers: Draws, t: int, i: int) -> None:
+    def force(self, state: Records, numbers: Dealt, t: int, i: int) -> None:
         """Move the number of expert i in round t until it is chosen; Refuted or Unclear if it cannot be."""
         own = self.own(numbers, t)
         if self.chosen(state, own) == i:
@@ -180,14 +180,14 @@ def audit_leaders(target: Target[Leader]) -> Audit:
 
 
 def _race(target: Target[Leader]) -> Race:
-    marks = marks_of(target)
-    counts = dict(zip(Draws._fields, (np.diff(mark) for mark in marks), strict=True))
+    first = dealt(target)
+    counts = {kind: np.diff(mark) for kind, mark in first.marks().items()}
     kinds = [kind for kind, count in counts.items() if count.any()]
     own = counts[kinds[0]] if len(kinds) == 1 and kinds[0] != "normal" else np.zeros(0)
     if target.claim.delta > 0 or not own.any() or set(np.unique(own).tolist()) - {0, target.setting.n_arms}:
         needs = "a guarantee with δ = 0, and N numbers `rng.laplace` or `rng.uniform` in each round with a choice"
         raise PluginError(f"view returned a views.Leader, which needs {needs}", type(target.algorithm).view)
-    return Race(target, kinds[0], marks, [*np.flatnonzero(own).tolist(), len(own)])
+    return Race(target, kinds[0], first, [*np.flatnonzero(own).tolist(), len(own)])
 
 
 def twins(race: Race) -> None:
@@ -195,8 +195,8 @@ def twins(race: Race) -> None:
     rounds, target = race.starts[-1], race.target
     for twin in range(1, TWINS + 1):
         pair = losses_of(target, rounds, 0), _other_losses(race, twin)
-        numbers = rarely(target, race.marks, "last", 0.5) if twin == TWINS else drawn(target, race.marks, "first")
-        plays = [Play(target.state, given, copy_of(numbers)) for given in pair]
+        numbers = rarely(target, race.first, "last", 0.5) if twin == TWINS else race.first
+        plays = [Play(target.state, given, numbers.copy()) for given in pair]
         for start, stop in pairwise(sorted({0, *race.starts})):
             if start in race.starts:
                 leader = race.chosen(plays[0].state, race.own(plays[0].numbers, start))
@@ -230,7 +230,7 @@ class Play(NamedTuple):
 
     state: Records
     given: Floats
-    numbers: Draws
+    numbers: Dealt
 
 
 def _unlike(race: Race, plays: list[Play], start: int, t: int) -> str:
@@ -247,7 +247,7 @@ def _unlike(race: Race, plays: list[Play], start: int, t: int) -> str:
 def largest_cost(race: Race) -> tuple[float, float, int]:
     """The largest lower and upper limits on the ε of a canary, and the round of the largest lower limit, from 0."""
     target, rng, (least, most, worst) = race.target, race.target.stream("rounds"), (0.0, 0.0, 0)
-    play = Play(target.state, losses_of(target, race.starts[-1], 0), drawn(target, race.marks, "canaries"))
+    play = Play(target.state, losses_of(target, race.starts[-1], 0), again(target, race.first, "canaries"))
     before = 0
     for start, stop in pairwise(race.starts[:-1]):
         state, before = race.advanced(play.state, play.given[before:start], play.numbers, before)[0], start
@@ -279,9 +279,9 @@ def _canaries(race: Race, play: Play, epoch: range, t: int, i: int, far: int) ->
     own, other = given, given.copy()
     own[t, i], other[t] = high[i], high
     other[t, i] = low[i]
-    anew = drawn(race.target, race.marks, "anew")
+    anew = again(race.target, race.first, "anew")
     race.own(anew, epoch.start)[:] = race.own(play.numbers, epoch.start)
-    first, second = (Draws(*(table.copy() for table in play.numbers)) for _ in range(2))
+    first, second = (play.numbers.copy() for _ in range(2))
     return [Play(play.state, own, first), Play(play.state, other, second), Play(play.state, own, anew)]
 
 

@@ -30,8 +30,6 @@ LEAN = 0.25  # of half of the losses of a game, towards one coordinate
 RUN = 32  # rounds with the same loss, in the last table
 RARE = 64  # one round in so many has rare numbers, in games that have some
 
-Marks = tuple[Ints, Ints, Ints]  # by kind, where the numbers of each round begin, and where the last round's end
-
 
 class Refuted(Exception):
     """A finding that refutes the claim; `at` is the game and the round, from 0, whose next sum is at fault, if any."""
@@ -60,47 +58,83 @@ def check_view(target: Target[Any], feedback: str, wrong: str = "") -> None:
 # ------------------------------------------------------------------------------------- random numbers
 
 
-def marks_of(target: Target[Any], most: int = ROUNDS) -> Marks:
-    """The marks of the first rounds, each `[rounds + 1]`. The file is asked in blocks of rounds, as in a run."""
+class Dealt(NamedTuple):
+    """The random numbers of all rounds, by kind; u, v, w: where those of each round begin, `[rounds + 1]`."""
+
+    uniform: Floats
+    laplace: Floats
+    normal: Floats
+    u: Ints
+    v: Ints
+    w: Ints
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds."""
+        return len(self.u) - 1
+
+    def marks(self) -> dict[str, Ints]:
+        """Where the numbers of each round begin, and where the last round's end, by kind."""
+        return dict(zip(Draws._fields, self[3:], strict=True))
+
+    def having(self, kind: str, table: Floats) -> "Dealt":
+        """The same numbers but for those of this kind."""
+        return self._replace(**{kind: table})  # type: ignore[arg-type]
+
+    def copy(self) -> "Dealt":
+        """The same numbers in tables of their own."""
+        return Dealt(*Draws(*(table.copy() for table in self[:3])), *self[3:])
+
+    def since(self, t: int) -> "Dealt":
+        """The same tables, of which round t is the first one."""
+        return self._replace(u=self.u[t:], v=self.v[t:], w=self.w[t:])
+
+    def part(self, rounds: range) -> "Dealt":
+        """Tables of these rounds alone."""
+        cuts = [mark[rounds.start : rounds.stop + 1] for mark in self[3:]]
+        tables = (table[cut[0] : cut[-1]] for table, cut in zip(self[:3], cuts, strict=True))
+        return Dealt(*Draws(*tables), *(cut - cut[0] for cut in cuts))
+
+
+def dealt(target: Target[Any], game: str = "first", most: int = ROUNDS) -> Dealt:
+    """The random numbers of the first rounds of a game; `game` selects which.
+
+    The file is asked for how many it takes in blocks of rounds, as in a run.
+    """
     parts: dict[str, list[Ints]] = {kind: [] for kind in Draws._fields}
     for block in blocks(min(most, int(target.setting.horizon)), BLOCK):
         asked = guards.asked(target.algorithm, "draws", target.setting, np.arange(block.start, block.stop))
         for kind, counts in parts.items():
             counts.append(asked.get(kind, np.zeros(len(block), np.int64)))
-    u, v, w = (np.append(0, np.cumsum(np.concatenate(counts))) for counts in parts.values())
-    return u, v, w
+    marks = [np.append(0, np.cumsum(np.concatenate(counts))) for counts in parts.values()]
+    return again(target, Dealt(*Draws(*(np.empty(int(mark[-1])) for mark in marks)), *marks), game)
 
 
-def numbers_of(table: Draws, marks: Marks, t: int) -> Draws:
-    """The numbers of one round, a part of the table of all rounds."""
-    u, v, w = marks
-    return Draws(table.uniform[u[t] : u[t + 1]], table.laplace[v[t] : v[t + 1]], table.normal[w[t] : w[t + 1]])
+def again(target: Target[Any], numbers: Dealt, game: str) -> Dealt:
+    """As many random numbers as these; `game` selects which."""
+    tables = [np.empty(len(table)) for table in numbers[:3]]
+    for kind, table in zip(Draws._fields, tables, strict=True):
+        fill_of(kind, target.stream(f"{kind}, {game}"))(table)
+    return Dealt(*Draws(*tables), *numbers[3:])
 
 
-def copied(table: Draws, marks: Marks, t: int) -> Draws:
+def numbers_of(own: Dealt, t: int) -> Draws:
+    """The numbers of one round, parts of the tables of all rounds."""
+    u, v, w = own.u, own.v, own.w
+    return Draws(own.uniform[u[t] : u[t + 1]], own.laplace[v[t] : v[t + 1]], own.normal[w[t] : w[t + 1]])
+
+
+def copied(own: Dealt, t: int) -> Draws:
     """The numbers of one round, in arrays of their own that a step may write into."""
-    now = numbers_of(table, marks, t)
+    now = numbers_of(own, t)
     return Draws(now.uniform.copy(), now.laplace.copy(), now.normal.copy())
 
 
-def copy_of(table: Draws) -> Draws:
-    """A table of its own with the same numbers."""
-    return Draws(*(numbers.copy() for numbers in table))
-
-
-def drawn(target: Target[Any], marks: Marks, game: str) -> Draws:
-    """A table of random numbers; `game` selects which."""
-    tables = [np.empty(int(mark[-1])) for mark in marks]
-    for kind, table in zip(Draws._fields, tables, strict=True):
-        fill_of(kind, target.stream(f"{kind}, {game}"))(table)
-    return Draws(*tables)
-
-
-def rarely(target: Target[Any], marks: Marks, game: str, share: float = 1 / RARE) -> Draws:
-    """A table of random numbers; in this share of the rounds they are so extreme that other games hardly have them."""
-    numbers, rng = drawn(target, marks, game), target.stream(f"rare, {game}")
-    far = rng.random(len(marks[0]) - 1) < share
-    for kind, table, mark in zip(Draws._fields, numbers, marks, strict=True):
+def rarely(target: Target[Any], numbers: Dealt, game: str, share: float = 1 / RARE) -> Dealt:
+    """As many random numbers; in this share of the rounds they are so extreme that other games hardly have them."""
+    numbers, rng = again(target, numbers, game), target.stream(f"rare, {game}")
+    far = rng.random(numbers.rounds) < share
+    for (kind, mark), table in zip(numbers.marks().items(), numbers, strict=False):
         at = np.repeat(far, np.diff(mark))
         table[at] = rare(kind, int(at.sum()), rng)
     return numbers
@@ -169,10 +203,10 @@ def apart_by_rounding(target: Target[Any], points: Floats, nudged: Floats) -> fl
 # ------------------------------------------------------------------------------------- games with full information
 
 
-def observe_sums(states: Records, given: Floats, own: Draws, marks: Marks, sums: Floats, points: Floats) -> None:
+def observe_sums(states: Records, given: Floats, own: Dealt, sums: Floats, points: Floats) -> None:
     """Play on against `given[round, N]`; fill `sums[round, N]`, by which a point is chosen, and `points[round, N]`."""
     for t in range(len(given)):
-        now = numbers_of(own, marks, t)
+        now = numbers_of(own, t)
         choose(states[0], points[t], now)
         sums[t] = values(states[0])
         update(states[0], given[t], now)
@@ -190,14 +224,13 @@ class Game(NamedTuple):
 class Bench:
     """A game and its variants.
 
-    kind: of the numbers that the noise is made of; numbers: those of all rounds by kind, which `marks` divide; given:
-    the losses, `[round, N]`; start: the rounds before the first one; cost: the rounds of all games so far.
+    kind: of the numbers that the noise is made of; given: the losses, `[round, N]`; start: the rounds before the first
+    one; cost: the rounds of all games so far.
     """
 
     target: Target[Any]  # with noisy sums as its view
     kind: str
-    marks: Marks
-    numbers: Draws
+    numbers: Dealt
     given: Floats
     start: int = 0
     cost: int = 0
@@ -220,10 +253,10 @@ class Bench:
         """
         tables = [np.broadcast_to(end, self.given.shape).copy() for end in loss_set(self.target.setting).ends()]
         tables.append(losses_of(self.target, self.rounds, TWINS))
-        draw = drawn, drawn, rarely
+        draw = again, again, rarely
         return [
             (
-                replace(self, numbers=draw[k](self.target, self.marks, f"path {k}"), given=tables[k], cost=0),
+                replace(self, numbers=draw[k](self.target, self.numbers, f"path {k}"), given=tables[k], cost=0),
                 losses_of(self.target, self.rounds, k + 1),
             )
             for k in range(len(tables))
@@ -243,7 +276,7 @@ class Bench:
 
     def play(
         self,
-        own: Draws | None = None,
+        own: Dealt | None = None,
         given: Floats | None = None,
         rounds: range | None = None,
         state: Records | None = None,
@@ -254,8 +287,8 @@ class Bench:
         state = (self.target.state if state is None else state).copy()
         given = (self.given if given is None else given)[rounds.start : rounds.stop].copy()  # a step might write there
         sums, points = np.empty_like(given), np.zeros_like(given)
-        marks = tuple(mark[rounds.start :] for mark in self.marks)
-        self.target.loop(observe_sums)(state, given, copy_of(own or self.numbers), marks, sums, points)
+        numbers = (own or self.numbers).copy().since(rounds.start)
+        self.target.loop(observe_sums)(state, given, numbers, sums, points)
         return Game(sums, points, state)
 
     def shortened(self, rounds: int) -> "Bench":
@@ -264,22 +297,19 @@ class Bench:
 
     def part(self, rounds: range) -> "Bench":
         """These rounds alone, counted from 0, from the state before them."""
-        cuts = tuple(mark[rounds.start : rounds.stop + 1] for mark in self.marks)
-        numbers = Draws(*(table[cut[0] : cut[-1]] for table, cut in zip(self.numbers, cuts, strict=True)))
-        u, v, w = (cut - cut[0] for cut in cuts)
         state = self.play(rounds=range(rounds.start)).state if rounds.start else self.target.state
         given = self.given[rounds.start : rounds.stop]
         target, start = replace(self.target, state=state), self.start + rounds.start
-        return replace(self, target=target, marks=(u, v, w), numbers=numbers, given=given, start=start)
+        return replace(self, target=target, numbers=self.numbers.part(rounds), given=given, start=start)
 
-    def own(self, numbers: Draws) -> Floats:
+    def own(self, numbers: Dealt) -> Floats:
         """The numbers of the kind that the noise is made of."""
         table: Floats = getattr(numbers, self.kind)
         return table
 
     def mark(self) -> Ints:
         """Where the numbers of this kind of each round begin, and where the last round's end, `[rounds + 1]`."""
-        return self.marks[Draws._fields.index(self.kind)]
+        return self.numbers.marks()[self.kind]
 
     def check_finite(self) -> None:
         """Raise Refuted if a sum is infinite or NaN."""
@@ -290,7 +320,7 @@ class Bench:
     def acts(self, *kinds: str, kept: Ints | None = None) -> bool:
         """Whether other random numbers of these kinds lead to other sums; kept: where N numbers of `kind`
         begin that stay."""
-        anew = drawn(self.target, self.marks, "anew")
+        anew = again(self.target, self.numbers, "anew")
         if kept is not None:
             places = kept[:, None] + np.arange(self.given.shape[1])
             self.own(anew)[places] = self.own(self.numbers)[places]
@@ -306,7 +336,7 @@ class Bench:
         sums = ~(np.abs(game.sums - other.sums) <= self.slack(game, other))
         return first_row(sums), first_row(~(np.abs(game.points - other.points) <= self.near))
 
-    def compare(self, twin: Game, numbers: Draws, given: Floats, start: int = 0) -> None:
+    def compare(self, twin: Game, numbers: Dealt, given: Floats, start: int = 0) -> None:
         """Raise Refuted if the twin with these numbers and losses, from round `start`, has other sums or points."""
         sums, points, state = self.first
         prefix, point = (start + t for t in self.apart(Game(sums[start:], points[start:], state), twin))
@@ -317,7 +347,7 @@ class Bench:
             at = (self, prefix - 1) if prefix else None
             raise Refuted(f"prefix {self.start + prefix:,} {NOT_LINEAR.format(self.kind)}", at)
 
-    def _carrier(self, t: int, numbers: Draws, given: Floats) -> str:
+    def _carrier(self, t: int, numbers: Dealt, given: Floats) -> str:
         """The fields of the state that make the twin with these numbers and losses play differently in this round."""
         own, other = (self.play(table, losses, range(t)).state for table, losses in ((None, None), (numbers, given)))
 
@@ -335,8 +365,8 @@ NOT_LINEAR = "is not the sum of the losses and of noise that does not depend on 
 
 def bench(target: Target[Any], kind: str, most: int = ROUNDS) -> Bench:
     """The games of an audit, of at most this many rounds."""
-    marks = marks_of(target, most)
-    return Bench(target, kind, marks, drawn(target, marks, "first"), losses_of(target, len(marks[0]) - 1, 0))
+    numbers = dealt(target, most=most)
+    return Bench(target, kind, numbers, losses_of(target, numbers.rounds, 0))
 
 
 def first_row(wrong: NDArray[np.bool_]) -> int:

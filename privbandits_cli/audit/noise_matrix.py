@@ -23,19 +23,18 @@ import numpy as np
 from privbandits_cli.audit.linear_games import (
     NOT_LINEAR,
     Bench,
-    Marks,
+    Dealt,
     Refuted,
     Unclear,
+    again,
     copied,
-    copy_of,
-    drawn,
     first_row,
     step_of,
 )
 from privbandits_cli.audit.target import choose, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT
-from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
+from privbandits_cli.games.linear import Floats, Ints, loss_set
 from privbandits_cli.numerics.jit import Records
 
 CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a sum
@@ -49,8 +48,7 @@ MOVED = 2**21  # numbers of a long game that are moved alone, at most
 def probe(
     states: Records,
     given: Floats,
-    own: Draws,
-    marks: Marks,
+    own: Dealt,
     table: Floats,
     mark: Ints,
     sums: Floats,
@@ -78,7 +76,7 @@ def probe(
             while later < len(given) and (patience == 0 or where[k] < 1):
                 if patience * t > 0 and later - last > patience * (last - t):
                     break
-                now = copied(own, marks, later)
+                now = copied(own, later)
                 x[:] = 0.0
                 choose(states[1], x, now)
                 moved = values(states[1])
@@ -96,7 +94,7 @@ def probe(
                 update(states[1], given[later], now)
                 later += 1
             table[k] = kept
-        now = copied(own, marks, t)
+        now = copied(own, t)
         x[:] = 0.0
         choose(states[0], x, now)
         update(states[0], given[t], now)
@@ -133,14 +131,14 @@ def measured(table: Bench, patience: int = 0) -> list[Part] | None:
     """
     from scipy import sparse
 
-    own, slack, by = copy_of(table.numbers), table.slack(table.first), step_of(float(np.abs(table.first.sums).max()))
+    own, slack, by = table.numbers.copy(), table.slack(table.first), step_of(float(np.abs(table.first.sums).max()))
     count = int(table.mark()[-1])
     room = ENTRIES if patience else count * table.rounds
     entries = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
     where, states = np.full(count, -1), np.repeat(table.target.state, 2)
     loop, moved = table.target.loop(probe), table.own(own)
     plan = table.mark(), table.first.sums, by, 2 * slack / by, patience
-    found = loop(states, table.given.copy(), own, table.marks, moved, *plan, entries, where)
+    found = loop(states, table.given.copy(), own, moved, *plan, entries, where)
     if found > room:
         return None
     table.cost += found
@@ -161,13 +159,13 @@ def measured(table: Bench, patience: int = 0) -> list[Part] | None:
             return None
         parts.append(Part(places, sparse.csr_array((effects[held], (rounds[held], columns)), shape)))
     for number, other in enumerate(table.others):
-        _check(table, parts, other, drawn(table.target, table.marks, f"other {number}"), by)
+        _check(table, parts, other, again(table.target, table.numbers, f"other {number}"), by)
     return parts
 
 
-def _check(table: Bench, parts: list[Part], other: Floats, numbers: Draws, by: float) -> None:
+def _check(table: Bench, parts: list[Part], other: Floats, numbers: Dealt, by: float) -> None:
     """Raise Refuted if the sums of the game with these losses and numbers are not the sums with this noise."""
-    kept = numbers._replace(**{table.kind: table.own(table.numbers)})  # what numbers of other kinds add is no matter
+    kept = numbers.having(table.kind, table.own(table.numbers))  # what numbers of other kinds add is no matter
     before, found = table.play(kept), table.play(numbers, other)
     moves = table.own(numbers) - table.own(kept)
     noise = np.transpose([part.effects @ moves[part.places] for part in parts])
@@ -219,7 +217,7 @@ def largest_cost(table: Bench) -> tuple[float, int]:
 def equal_twins(table: Bench, parts: list[Part]) -> None:
     """Raise Refuted if twins with the same sums play other points."""
     for other in table.others:
-        numbers, missing = copy_of(table.numbers), sums_of(table.given) - sums_of(other)
+        numbers, missing = table.numbers.copy(), sums_of(table.given) - sums_of(other)
         for _ in range(CORRECTIONS):
             for part, one in zip(parts, missing.T, strict=True):
                 table.own(numbers)[part.places] += part.inverse @ one
@@ -238,8 +236,8 @@ def like_the_first(table: Bench, few: int) -> None:
         odd = odd_rounds(table, other)
         if len(odd):
             raise Refuted(f"prefix {odd[0] + 1:,} {NOT_LINEAR.format(table.kind)}")
-    redrawn = [drawn(table.target, table.marks, f"redrawn {k}") for k in range(REDRAWN)]
-    tables = [table.numbers._replace(**{table.kind: table.own(numbers)}) for numbers in redrawn]
+    redrawn = [again(table.target, table.numbers, f"redrawn {k}") for k in range(REDRAWN)]
+    tables = [table.numbers.having(table.kind, table.own(numbers)) for numbers in redrawn]
     noise = np.array([table.play(numbers).sums for numbers in tables]) - table.first.sums
     before, after = noise[:, :-1], noise[:, 1:]
     share = (before * after).sum(axis=0) / np.maximum((before**2).sum(axis=0), table.slack(table.first) ** 2)

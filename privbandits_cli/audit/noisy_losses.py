@@ -17,13 +17,12 @@ from privbandits_cli.audit.excuses import HUGE, STEPS
 from privbandits_cli.audit.linear_games import (
     ALIKE,
     RUN,
-    Marks,
+    Dealt,
+    again,
     apart_by_rounding,
     assumed,
     check_view,
-    copy_of,
-    drawn,
-    marks_of,
+    dealt,
     numbers_of,
     played,
     rarely,
@@ -38,7 +37,6 @@ from privbandits_cli.numerics.jit import Records
 
 ROUNDING = 1e-13  # of a release, with a wide margin
 SIDES = (-1.0, -0.5, 0.0, 0.5, 1.0)  # losses, in units of the largest at the point
-PAIRS = 3  # of games
 NUDGE = 1e-9  # of a loss, which moves the noise that hides it by more than rounding does
 
 TRANSFORMED = (
@@ -66,11 +64,10 @@ class Seen(NamedTuple):
 class Twins(NamedTuple):
     """Two games in lockstep; they end with the round in which they play different points, or `alike`.
 
-    marks, numbers, sides: of both, before the twin's numbers are moved; pair: their states before the last round.
+    numbers, sides: of both, before the twin's numbers are moved; pair: their states before the last round.
     """
 
-    marks: Marks
-    numbers: Draws
+    numbers: Dealt
     sides: Floats
     seen: Seen
     pair: Records
@@ -79,15 +76,7 @@ class Twins(NamedTuple):
 
 
 def observe_losses(
-    states: Records,
-    sides: Floats,
-    ball: bool,
-    near: float,
-    step: float,
-    first: Draws,
-    second: Draws,
-    marks: Marks,
-    seen: Seen,
+    states: Records, sides: Floats, ball: bool, near: float, step: float, first: Dealt, second: Dealt, seen: Seen
 ) -> int:
     """Play on until the points differ by more than `near`; return the number of rounds before that.
 
@@ -99,7 +88,7 @@ def observe_losses(
     for t in range(len(sides)):
         for turn in range(3):
             game = min(turn, 1)
-            rng = numbers_of(second, marks, t) if game else numbers_of(first, marks, t)
+            rng = numbers_of(second, t) if game else numbers_of(first, t)
             x, trial = seen.points[t, turn], rng.laplace.copy()
             copy(states, game, 2 + game)
             choose(states[2 + game], x, rng)
@@ -137,15 +126,15 @@ def observe_losses(
 def audit_losses(target: Target[Release]) -> Audit:
     """Whether the noisy losses reveal more about a loss than ε allows, and whether the points reveal any more."""
     check_view(target, "bandit")
-    claim, marks, seen, cost = target.claim, marks_of(target), 0.0, 0
-    rounds = len(marks[0]) - 1
-    games = (
-        f"{PAIRS} pairs of games of {played(target, rounds)}, with other losses in every round and the same releases"
-    )
+    claim, first, seen, cost = target.claim, dealt(target), 0.0, 0
+    rounds, pair = first.rounds, np.repeat(target.state, 2)
+    tables = first, again(target, first, "second"), rarely(target, first, "twins")
+    shape = f"{len(tables)} pairs of games of {played(target, rounds)}"
+    games = f"{shape}, with other losses in every round and the same releases"
     result = Audit("VIOLATION", f"{claim} of each noisy loss, Laplace noise", "", 0, played=games)
-    near = nearness(target, marks)
-    for number in range(PAIRS):
-        twins = played_twins(target, marks, number, near)
+    near = nearness(target, first)
+    for number, numbers in enumerate(tables):
+        twins = lockstep(target, numbers, sides_of(target, rounds, number), pair, near)
         cost += 2 * len(twins.seen.noisy)
         result = replace(result, cost=cost)
         if _of_other_numbers(target, twins):
@@ -178,45 +167,29 @@ def sides_of(target: Target[Release], rounds: int, number: int) -> Floats:
     return sides
 
 
-def nearness(target: Target[Release], marks: Marks) -> float:
+def nearness(target: Target[Release], numbers: Dealt) -> float:
     """How far equal points may be apart by rounding: measured in two games with nearly the same losses."""
-    sides = sides_of(target, len(marks[0]) - 1, 0)[:, :1] * [1.0, 1.0 - NUDGE]
+    sides = sides_of(target, numbers.rounds, 0)[:, :1] * [1.0, 1.0 - NUDGE]
     largest = ALIKE * target.setting.decisions().radius()
-    points = lockstep(
-        target, marks, drawn(target, marks, "first"), sides, np.repeat(target.state, 2), largest
-    ).seen.points
+    points = lockstep(target, numbers, sides, np.repeat(target.state, 2), largest).seen.points
     return apart_by_rounding(target, points[:, 0], points[:, 2])
 
 
-def played_twins(target: Target[Release], marks: Marks, number: int, near: float) -> Twins:
-    """A pair of games; some numbers of the last one are rare."""
-    numbers = (
-        rarely(target, marks, "twins") if number == PAIRS - 1 else drawn(target, marks, ("first", "second")[number])
-    )
-    sides = sides_of(target, len(marks[0]) - 1, number)
-    return lockstep(target, marks, numbers, sides, np.repeat(target.state, 2), near)
-
-
-def lockstep(target: Target[Release], marks: Marks, numbers: Draws, sides: Floats, pair: Records, near: float) -> Twins:
+def lockstep(target: Target[Release], numbers: Dealt, sides: Floats, pair: Records, near: float) -> Twins:
     """Play on from a pair of states; points that differ by more than `near` are different."""
-    (rounds, _), n, most = sides.shape, target.setting.n_arms, int(np.diff(marks[1]).max())
+    (rounds, _), n, most = sides.shape, target.setting.n_arms, int(np.diff(numbers.v).max())
     shapes: list[tuple[int, ...]] = [(rounds, 3, n), (rounds, 3), (rounds,), (rounds, 2, most)]
-    seen, states, space = (
-        Seen(*map(np.zeros, [*shapes, (rounds, 2, len(SIDES) + 1)])),
-        np.concatenate([pair, pair, pair[:1]]),
-        target.setting.decisions(),
-    )
-    plan = isinstance(space, Sphere), near, step_of(target.claim.epsilon)
-    stop = target.loop(observe_losses)(states, sides, *plan, numbers, copy_of(numbers), marks, seen)
-    return Twins(marks, numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds, near)
+    seen, states = Seen(*map(np.zeros, [*shapes, (rounds, 2, len(SIDES) + 1)])), pair[[0, 1, 0, 1, 0]]
+    plan = isinstance(target.setting.decisions(), Sphere), near, step_of(target.claim.epsilon)
+    stop = target.loop(observe_losses)(states, sides, *plan, numbers, numbers.copy(), seen)
+    return Twins(numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds, near)
 
 
 def _of_other_numbers(target: Target[Release], twins: Twins) -> bool:
     """Whether the release of one loss varies although the algorithm asks for no Laplace numbers."""
-    marks, x = twins.marks, twins.seen.points[0, 0]
-    rounds = (numbers_of(drawn(target, marks, name), marks, 0) for name in ("first", "second"))
-    first, second = (target.steps["released"](target.state.copy()[0], x, 0.0, rng) for rng in rounds)
-    return bool(marks[1][-1] == 0 and first != second)
+    x, both = twins.seen.points[0, 0], (twins.numbers, again(target, twins.numbers, "third"))
+    first, second = (target.steps["released"](target.state.copy()[0], x, 0.0, numbers_of(own, 0)) for own in both)
+    return bool(len(twins.numbers.laplace) == 0 and first != second)
 
 
 def hidden(seen: Seen) -> Floats:
@@ -239,7 +212,7 @@ def finding(target: Target[Release], twins: Twins) -> tuple[str, int | None]:
     seen = Seen(*(part[:rounds] for part in twins.seen))  # the releases at different points are not compared
     slack = ROUNDING * float(np.abs(seen.noisy).max(initial=1.0))
     own, least, blur = hidden(seen), changes(seen) / epsilon, slack / step_of(epsilon)
-    places = np.minimum(twins.marks[1][:rounds, None] + np.arange(seen.response.shape[2]), twins.marks[1][-1] - 1)
+    places = np.minimum(twins.numbers.v[:rounds, None] + np.arange(seen.response.shape[2]), twins.numbers.v[-1] - 1)
     noise = (seen.response * twins.numbers.laplace[places][:, None]).sum(axis=2)
     rest = np.abs(seen.noisy[:, :2] - noise - seen.bare[:, :, -1]).max(axis=1)
     rest = rest + np.abs(seen.noisy[:, 2] - seen.noisy[:, 0]) * (changes(seen) > slack)
@@ -261,13 +234,8 @@ def finding(target: Target[Release], twins: Twins) -> tuple[str, int | None]:
 
 def excuse_of(target: Target[Release], twins: Twins, t: int) -> str:
     """What to write, if the finding in round t does not refute the algorithm after all; "" if it does."""
-    _u, _v, _w = (mark[t:] for mark in twins.marks)
-    x, numbers = twins.seen.points[t, 0], numbers_of(twins.numbers, twins.marks, t)
-    state = (
-        lockstep(target, twins.marks, twins.numbers, twins.sides[:t], np.repeat(target.state, 2), twins.near).pair[:1]
-        if t
-        else target.state
-    )
+    x, numbers, pair = twins.seen.points[t, 0], numbers_of(twins.numbers, t), np.repeat(target.state, 2)
+    state = lockstep(target, twins.numbers, twins.sides[:t], pair, twins.near).pair[:1] if t else target.state
 
     def release(side: float, laplace: Floats, chosen: Floats) -> float:
         """The release of a loss if `choose` has these numbers of its own."""
@@ -291,11 +259,10 @@ def excuse_of(target: Target[Release], twins: Twins, t: int) -> str:
 def _past_the_view(target: Target[Release], twins: Twins) -> str:
     """The finding that the twins play different points in the last round, with the fields that make them differ."""
     last, own, other = len(twins.seen.noisy) - 1, twins.pair[:1], twins.pair[1:]
-    u, v, w = (mark[last:] for mark in twins.marks)
 
     def differs(mixed: Records) -> bool:
-        pair = np.concatenate([own, mixed])
-        return not lockstep(target, (u, v, w), twins.numbers, twins.sides[last : last + 1], pair, twins.near).alike
+        pair, side = np.concatenate([own, mixed]), twins.sides[last : last + 1]
+        return not lockstep(target, twins.numbers.since(last), side, pair, twins.near).alike
 
     names = carrier(own, other, differs) or "a random number, or several fields,"
     words = f"in round {last + 1:,}, two games with the same releases play different points"

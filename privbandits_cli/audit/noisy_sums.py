@@ -26,18 +26,17 @@ from privbandits_cli.audit import sum_excuses
 from privbandits_cli.audit.linear_games import (
     ROUNDING,
     Bench,
+    Dealt,
     Game,
-    Marks,
     Refuted,
     Unclear,
+    again,
     assumed,
     bench,
     check_view,
     copied,
-    copy_of,
-    drawn,
+    dealt,
     first_row,
-    marks_of,
     played,
     step_of,
 )
@@ -78,8 +77,7 @@ def play_ahead(
 def measure(
     states: Records,
     given: Floats,
-    own: Draws,
-    marks: Marks,
+    own: Dealt,
     table: Floats,
     mark: Ints,
     sums: Floats,
@@ -109,14 +107,14 @@ def measure(
                     at = mark[turn + 1] - group * n
                     kept[:] = table[at : at + n]
                     table[at : at + n] += by[t]
-                    ahead(states, given[t], copied(own, marks, t), copied(own, marks, t + 1), x, seen, scratch)
+                    ahead(states, given[t], copied(own, t), copied(own, t + 1), x, seen, scratch)
                     table[at : at + n] = kept
                     rates[t] = (values(states[1]) - sums[t + 1]) / by[t]
                     if np.abs(rates[t] * by[t]).min() > slack and np.abs(seen - sums[t]).max() <= slack:
                         where[t] = at
                         if turn == t and not np.abs(x - points[t]).max() <= near:
                             return t
-        now = copied(own, marks, t)
+        now = copied(own, t)
         x[:] = 0.0
         choose(states[0], x, now)
         update(states[0], given[t], now)
@@ -126,8 +124,7 @@ def measure(
 def follow(
     states: Records,
     given: Floats,
-    moved: Draws,
-    marks: Marks,
+    moved: Dealt,
     table: Floats,
     where: Ints,
     wanted: Floats,
@@ -143,14 +140,14 @@ def follow(
     x, seen, scratch = np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(len(given)):
         for _ in range(CORRECTIONS if t + 1 < len(given) and where[t] >= 0 else 0):
-            ahead(states, given[t], copied(moved, marks, t), copied(moved, marks, t + 1), x, seen, scratch)
+            ahead(states, given[t], copied(moved, t), copied(moved, t + 1), x, seen, scratch)
             reached, far = values(states[1]), False
             for i in range(n):
                 far |= abs(reached[i] - wanted[t + 1, i]) > ROUNDING * abs(wanted[t + 1, i])
                 table[where[t] + i] -= (reached[i] - wanted[t + 1, i]) / rates[t, i]
             if not far:
                 break
-        now = copied(moved, marks, t)
+        now = copied(moved, t)
         choose(states[0], points[t], now)
         sums[t] = values(states[0])
         update(states[0], given[t], now)
@@ -253,7 +250,7 @@ def _result(table: Bench, verdict: Verdict, found: str, seen: float | None = Non
 
 def made_of(target: Target[Noisy]) -> Bench:
     """The games of an audit. The noise is made of normal numbers if there are any, and no Laplace numbers."""
-    asked = {kind for kind, mark in zip(Draws._fields, marks_of(target), strict=True) if mark[-1]}
+    asked = {kind for kind, table in zip(Draws._fields, dealt(target), strict=False) if len(table)}
     kind = "normal" if asked & {"normal", "laplace"} == {"normal"} else "laplace"
     pure = kind == "normal" and target.claim.delta == 0
     wrong = "has Gaussian noise: it needs a guarantee with δ > 0" * pure
@@ -340,23 +337,16 @@ def canaries(table: Bench, hiding: Hiding) -> list[int]:
     return [int(tau) for tau in found if tau < table.rounds - 1]
 
 
-def measured(table: Bench, own: Draws | None = None, given: Floats | None = None) -> Hiding:
+def measured(table: Bench, own: Dealt | None = None, given: Floats | None = None) -> Hiding:
     """The numbers that hide losses in the game with these numbers and losses."""
-    own, given = copy_of(own or table.numbers), (table.given if given is None else given).copy()
+    own, given = (own or table.numbers).copy(), (table.given if given is None else given).copy()
     game = table.play(own, given)
     size = step_of(float(np.abs(game.sums).max()))
     by = size * table.target.stream("signs").choice([-1.0, 1.0], given.shape)
     where, rates = np.full(len(given), -1), np.zeros_like(given)
     loop, states = table.target.loop(measure, ahead=table.target.call(play_ahead)), np.repeat(table.target.state, 2)
-    plan = (
-        table.mark(),
-        game.sums,
-        game.points,
-        by,
-        table.slack(game),
-        table.near,
-    )
-    twice = loop(states, given, own, table.marks, table.own(own), *plan, where, rates)
+    plan = table.mark(), game.sums, game.points, by, table.slack(game), table.near
+    twice = loop(states, given, own, table.own(own), *plan, where, rates)
     if twice < len(given):
         raise Refuted(
             f"in round {table.start + twice + 1:,} the point depends on a random number that hides losses later"
@@ -386,7 +376,7 @@ def rates_of_noise(table: Bench, others: Iterable[Floats]) -> Hiding:
         raise Unclear(f"noise of {least:.2g} is lost in the rounding of sums of losses")
     for number, other in enumerate(others):
         moved = followed(table, other, hiding)
-        anew = drawn(table.target, table.marks, f"other {number}")._replace(**{table.kind: table.own(moved)})
+        anew = again(table.target, table.numbers, f"other {number}").having(table.kind, table.own(moved))
         changed = hiding.unlike(measured(table, anew, other), slack)
         if changed < table.rounds - 1:
             words = f"depends on the losses, or is no multiple of `rng.{table.kind}`"
@@ -394,7 +384,7 @@ def rates_of_noise(table: Bench, others: Iterable[Floats]) -> Hiding:
     return hiding
 
 
-def followed(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> Draws:
+def followed(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> Dealt:
     """The numbers with which game B, whose losses are `other`, has the same sums as game A.
 
     Their losses are equal before round `start`. Raises Refuted if no numbers do this, or if B plays other points.
@@ -411,15 +401,14 @@ def followed(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> Dra
     return moved
 
 
-def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> tuple[Draws, Floats, Floats]:
+def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> tuple[Dealt, Floats, Floats]:
     """The numbers of game B, moved in each round so that its next sum is that of A; its sums and its points."""
-    moved, states = copy_of(table.numbers), np.repeat(table.play(rounds=range(start)).state, 2)
+    moved, states = table.numbers.copy(), np.repeat(table.play(rounds=range(start)).state, 2)
     table.cost += (1 + 2 * CORRECTIONS) * (table.rounds - start)
     sums, points = np.empty_like(other[start:]), np.zeros_like(other[start:])
     loop = table.target.loop(follow, ahead=table.target.call(play_ahead))
-    marks, wanted = tuple(mark[start:] for mark in table.marks), table.first.sums[start:]
-    plan = table.own(moved), hiding.where[start:], wanted, hiding.rates[start:]
-    loop(states, other[start:].copy(), moved, marks, *plan, sums, points)
+    plan = table.own(moved), hiding.where[start:], table.first.sums[start:], hiding.rates[start:]
+    loop(states, other[start:].copy(), moved.since(start), *plan, sums, points)
     return moved, sums, points
 
 
@@ -429,7 +418,7 @@ def largest_move(table: Bench, hiding: Hiding, taus: list[int]) -> tuple[float, 
     low, high = ends_of(table)
     given = table.given.copy()
     given[taus] = low
-    tables = (drawn(table.target, table.marks, name) for name in ("one", "two"))
+    tables = (again(table.target, table.numbers, name) for name in ("one", "two"))
     one, another = (replace(table, given=given, numbers=numbers) for numbers in tables)
 
     def cost(moved: Floats) -> float:

@@ -7,8 +7,8 @@ may release something else. Each excuse is tested on the round whose next sum is
 import numpy as np
 
 from privbandits_cli.audit.excuses import STEPS
-from privbandits_cli.audit.linear_games import Bench, copy_of, drawn
-from privbandits_cli.games.linear import Draws, Floats, loss_set
+from privbandits_cli.audit.linear_games import Bench, Dealt, again
+from privbandits_cli.games.linear import Floats, loss_set
 
 TRANSFORMED = (
     "the sums are rounded, clipped, projected or changed in another way after their noise: let the view name the sums "
@@ -32,9 +32,9 @@ def of(table: Bench, t: int) -> str:
     low, high = loss_set(table.target.setting).ends()
     other, count = low + PART * (high - low), len(pair.own(pair.numbers))
 
-    def after(loss: Floats, number: int = 0, by: float = 0.0, others: Draws | None = None) -> Floats:
+    def after(loss: Floats, number: int = 0, by: float = 0.0, others: Dealt | None = None) -> Floats:
         """The sum after this loss, if this number is moved."""
-        numbers = copy_of(others or pair.numbers)
+        numbers = (others or pair.numbers).copy()
         if count:
             pair.own(numbers)[number] += by
         sums: Floats = pair.play(numbers, np.array([loss, pair.given[1]])).sums[1]
@@ -58,7 +58,7 @@ def of(table: Bench, t: int) -> str:
             return SEVERAL.format(table.kind)
     found = []
     for k in range(REDRAWN):
-        anew = drawn(pair.target, pair.marks, f"redrawn {k}")._replace(**{pair.kind: pair.own(pair.numbers)})
+        anew = again(pair.target, pair.numbers, f"redrawn {k}").having(pair.kind, pair.own(pair.numbers))
         found.append(after(high, others=anew) - after(low, others=anew))
     varied = np.ptp(found, axis=0) > CLOSE * np.abs(found).max() + blur
     return SECRET.format(table.kind) if varied.any() else ""
