@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.audit.coupling import game_of, pairs
+from privbandits_cli.audit.coupling import ARMS, game_of, pairs
 from privbandits_cli.audit.lockstep import compiled
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy, leak
@@ -110,7 +110,8 @@ def audit_bits(target: Target[Release]) -> Audit:
     rounds, loops = int(min(target.setting.horizon, LONGEST)), compiled(target)
     steps = {"choice": loops.choice, "trial": loops.trial}
     loop = target.loop(follow, **steps, chance=target.call(chance_of_first, **steps))
-    made, games = pairs(rounds, target), f"pairs of games of {rounds:,} rounds with equal reports"
+    made = pairs(rounds, target)[: 3 + min(ARMS, target.setting.n_arms)]
+    games = f"pairs of games of {rounds:,} rounds with equal reports"
     words, later = f"{target.claim} of each report of one bit, by itself", like_these(rounds, target.setting.horizon)
     so_far = Audit("VIOLATION", words, "", 2 * rounds * len(made), played=games, assumed=later)
     worst, at = 0.0, 0

@@ -43,7 +43,7 @@ from privbandits_cli.audit.linear_games import (
 from privbandits_cli.audit.noise_matrix import CLEAR, CORRECTIONS, largest_cost, least_cost, like_the_first, odd_rounds
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import EXACT, Audit, Verdict
+from privbandits_cli.audit.verdict import EXACT, Audit, judged
 from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
 from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import Records, unbound
@@ -205,47 +205,41 @@ def audit_prefixes(target: Target[Noisy]) -> Audit:
             if table.rounds < game.rounds:
                 like_the_first(game, table.rounds)
     except Unclear as reason:
-        return _result(table, "NOT AUDITABLE", str(reason))
+        return replace(_so_far(table), found=str(reason))
     except Refuted as finding:
         excuse = sum_excuses.of(*finding.at) if finding.at else ""
-        return _result(table, "NOT AUDITABLE" if excuse else "VIOLATION", excuse or str(finding))
-    return judged(table, found, allowed, others)
+        return replace(_so_far(table), verdict="NOT AUDITABLE" if excuse else "VIOLATION", found=excuse or str(finding))
+    return verdict_on(table, found, allowed, others)
 
 
-def judged(table: Bench, found: Cost, allowed: float, others: bool) -> Audit:
+def verdict_on(table: Bench, found: Cost, allowed: float, others: bool) -> Audit:
     """The verdict on this cost; others: whether numbers of other kinds enter the sums, too."""
-    claim, normal = table.target.claim, table.kind == "normal"
+    claim, normal, so_far = table.target.claim, table.kind == "normal", _so_far(table)
     least, most = (gaussian.epsilon_of(size, claim.delta) if normal else size for size in found[:2])
     if found.least > (1 + EXACT) * allowed:
         if normal and others:
-            words = f"given the numbers of other kinds, which are noise, too, a loss costs ε = {at_least(least)}"
-            return _result(table, "NOT AUDITABLE", words)
-        if not normal and claim.delta > 0:
-            words = f"a loss costs ε = {at_least(least)} at δ = 0; its cost at δ is not computed"
-            return _result(table, "NOT AUDITABLE", words)
-        excuse = sum_excuses.of(table, found.round - 1)
-        if excuse:
-            return _result(table, "NOT AUDITABLE", excuse)
-        size = f"μ = {found.least:.6g} where" * normal or "where"
-        words = f"the loss of round {found.round:,} costs ε = {at_least(least)}, {size} {allowed:.6g} is allowed"
-        return _result(table, "VIOLATION", words, least)
-    cost, later = f"at most ε = {at_most(min(most, claim.epsilon))}", ""
+            excuse = f"given the numbers of other kinds, which are noise, too, a loss costs ε = {at_least(least)}"
+        elif not normal and claim.delta > 0:
+            excuse = f"a loss costs ε = {at_least(least)} at δ = 0; its cost at δ is not computed"
+        elif not (excuse := sum_excuses.of(table, found.round - 1)):
+            return judged(so_far, claim, found.least, f"the loss of round {found.round:,}", normal=normal)
+        return replace(so_far, found=excuse)
+    loss, later = "equal sums lead to equal points; a loss", ""
     if found.most > (1 + EXACT) * allowed:
+        later = f"losses cost no more than those of the first {found.rounds:,} rounds; "
         cost = f"at least ε = {at_least(least)}, and at most ε = {at_most(most)} if all numbers but N a round are known"
-        later = f"losses cost no more than those of the first {found.rounds:,} rounds"
-        most = least
-    elif found.least == found.most:
-        cost += f", exactly: that of round {found.round:,}" + f", μ = {found.most:.6g}" * normal
-    seen = min(most, claim.epsilon)  # measured to EXACT
-    result = _result(table, "CONSISTENT", f"equal sums lead to equal points; a loss costs {cost}", seen)
-    words = "; ".join(filter(None, [later, assumed(table.target, table.rounds, table.first.points, table.near)]))
-    return replace(result, refutable=(1 + EXACT) * claim.epsilon, assumed=words)
+        words, most = f"{loss} costs {cost}", (1 + EXACT) * claim.epsilon
+        so_far = replace(so_far, verdict="CONSISTENT", found=words, epsilon_seen=least, refutable=most)
+    else:
+        law = f", exactly: that of round {found.round:,}" if found.least == found.most else ""
+        so_far = judged(so_far, claim, found.most, loss, law, normal)
+    return replace(so_far, assumed=later + assumed(table.target, table.rounds, table.first.points, table.near))
 
 
-def _result(table: Bench, verdict: Verdict, found: str, seen: float | None = None) -> Audit:
+def _so_far(table: Bench) -> Audit:
     law = "Gaussian" if table.kind == "normal" else "Laplace"
     games = f"pairs of games of {played(table.target, table.rounds)} with equal sums"
-    return Audit(verdict, f"{table.target.claim} of all noisy sums, {law} noise", found, table.cost, seen, None, games)
+    return Audit("NOT AUDITABLE", f"{table.target.claim} of all noisy sums, {law} noise", "", table.cost, played=games)
 
 
 def made_of(target: Target[Noisy]) -> Bench:

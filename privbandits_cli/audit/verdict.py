@@ -57,7 +57,7 @@ def judged(
         found = f"{datum} costs ε = {at_least(seen)}, {mu + ' ' * normal}where {allowed:.6g} is allowed"
         return replace(so_far, verdict="VIOLATION", found=found, epsilon_seen=seen)
     seen = min(seen, claim.epsilon)
-    found = f"{datum} costs at most ε = {at_most(seen)}{law}{': ' * normal}{mu}"
+    found = f"{datum} costs at most ε = {at_most(seen)}{law}{', ' * normal}{mu}"
     least = gaussian.epsilon_of((1 + EXACT) * allowed, claim.delta) if normal else (1 + EXACT) * allowed
     return replace(so_far, verdict="CONSISTENT", found=found, epsilon_seen=seen, refutable=least)
 
