@@ -12,10 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
-from privbandits_cli.audit.lockstep import compiled
+from privbandits_cli.audit.lockstep import Deal, compiled
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
@@ -55,21 +54,13 @@ def chance_of_first(states: Records, game: int, arm: int, gain: float, z: float)
     return high
 
 
-def follow(
-    states: Records,
-    first: Floats,
-    second: Floats,
-    columns: NDArray[np.int64],
-    uniform: Floats,
-    laplace: Floats,
-    costs: Floats,
-) -> tuple[int, int, float]:
+def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]:
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
-    first, second, columns, uniform: see `lockstep.couple`; laplace: numbers that both games have in common. Filled in
-    for each round: `costs`, of a gain, in nats. Returned: what ended the games, the rounds before that, and the uniform
-    number of that choice.
+    Filled in for each round: `costs`, of a gain, in nats. Returned: what ended the games, the rounds before that, and
+    the uniform number of that choice. The Laplace numbers are not moved.
     """
+    first, second, columns, uniform, _, laplace = deal
     for t in range(len(first)):
         z, u = laplace[t], uniform[t, 0]
         arm = choice(states, 0, u, z)
@@ -118,7 +109,7 @@ def audit_bits(target: Target[Release]) -> Audit:
     for number, pair in enumerate(made):
         game = game_of(target, loops, pair, number, rounds)
         states, costs = np.repeat(target.state, 6), np.zeros(rounds)
-        outcome, t, u = loop(states, pair.first, pair.second, game.columns, game.uniform, game.laplace, costs)
+        outcome, t, u = loop(states, game.deal, costs)
         if outcome == SEVERAL:
             return replace(so_far, verdict="NOT AUDITABLE", found=MORE)
         if outcome == ARM:

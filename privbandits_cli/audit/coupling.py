@@ -25,7 +25,7 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit import lockstep
-from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Loops, float_fields
+from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Deal, Loops, Trace, float_fields
 from privbandits_cli.audit.target import Target, inside, rare
 from privbandits_cli.audit.twins import carrier, leak
 from privbandits_cli.games.bandit import Floats
@@ -87,7 +87,6 @@ class Played(NamedTuple):
     """A pair of games: what ended it after how many rounds, in which states, and by which uniform number.
 
     rounded: whether B got the numbers of A that differ by rounding. hidden: the moves that rounding could hide.
-    The arrays are those that `lockstep.couple` fills in.
     """
 
     outcome: int
@@ -95,11 +94,7 @@ class Played(NamedTuple):
     uniform: float
     linear: bool
     states: Records
-    moves: Floats
-    costs: Floats
-    arms: NDArray[np.int64]
-    releases: Floats
-    slopes: Floats
+    trace: Trace
     rounded: bool
     hidden: float
 
@@ -140,7 +135,7 @@ def game_of(target: Target[Noisy | Release], loops: Loops, pair: Pair, number: i
     if number == 1:
         far = rng.permutation(np.arange(rounds) % RARE == 0)
         noise, uniform[far, 0] = np.where(far, rare(target.noise, rounds, rng), noise), uniform[far, 2]
-    return Game(target, loops, pair, pair.columns(target.setting.n_arms), uniform, early, noise)
+    return Game(target, loops, Deal(*pair[:2], pair.columns(target.setting.n_arms), uniform, early, noise))
 
 
 class Game(NamedTuple):
@@ -148,11 +143,7 @@ class Game(NamedTuple):
 
     target: Target[Noisy | Release]
     loops: Loops
-    pair: Pair
-    columns: NDArray[np.int64]
-    uniform: Floats
-    early: Floats
-    laplace: Floats
+    deal: Deal
 
     def play(self, state: Records, second: Floats, start: int) -> Played:
         """Play the rounds from `start` on, in which B has these gains."""
@@ -161,17 +152,15 @@ class Game(NamedTuple):
         return found if found.outcome == AGREED or secret else self._played(state, second, start, True)
 
     def _played(self, state: Records, second: Floats, start: int, rounding: bool) -> Played:
-        n, states = len(self.laplace) - start, np.repeat(state, 6)
-        moves, costs, releases, slopes = np.zeros((4, n))
-        arms, least = np.zeros(n, np.int64), SLACK * min(1.0, self.target.claim.epsilon)
-        uniform, early = (self.uniform[start:, :1], self.early[:0]) if start else (self.uniform, self.early)
+        own, n, states = self.deal, len(self.deal.laplace) - start, np.repeat(state, 6)
+        trace = Trace(np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros(n), np.zeros(n))
+        uniform, early = (own.uniform[start:, :1], own.early[:0]) if start else (own.uniform, own.early)
+        deal = Deal(own.first[start:], second[start:], own.columns, uniform, early, own.laplace[start:])
         fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
-        gains, plan = (self.pair.first[start:], second[start:], self.columns), (start, self.rest(), least, rounding)
-        filled = moves, costs, arms, releases, slopes
-        outcome = self.loops.couple(states, words, fields, *gains, uniform, early, self.laplace[start:], *plan, *filled)
-        end, t, number, linear, hidden = outcome
-        return Played(end, t + start, number, linear, states, *filled, rounding, hidden)
+        plan = start, self.rest(), SLACK * min(1.0, self.target.claim.epsilon), rounding
+        end, t, number, linear, hidden = self.loops.couple(states, words, fields, deal, *plan, trace)
+        return Played(end, t + start, number, linear, states, trace, rounding, hidden)
 
     def rest(self) -> int:
         """The rounds of a block before its last one."""
@@ -180,25 +169,25 @@ class Game(NamedTuple):
     def _near_tie(self, state: Records, start: int, found: Played) -> bool:
         """Whether noise that differs by little more than rounding also leads to other arms."""
         t, rng = found.rounds, self.target.stream("nudges")
-        n, z = t - start, self.laplace[start:t]
-        size = NUDGE * (1.0 + np.abs(z) + found.moves[:n] + found.costs[:n])
+        n, z, size = t - start, self.deal.laplace.copy(), np.zeros(t)
+        size[start:] = NUDGE * (1.0 + np.abs(z[start:t]) + found.trace.moves[:n] + found.trace.costs[:n])
         right = self.choice(found.states[3:4], found.uniform, t)
         for _ in range(NUDGED):
-            states, moved = np.repeat(state, 6), z + size * rng.uniform(-1, 1, n)
-            arms = self.advance(states, start, t, moved)
-            if not np.array_equal(arms, found.arms[:n]) or self.choice(states[:1], found.uniform, t) != right:
+            states, z[:t] = np.repeat(state, 6), self.deal.laplace[:t] + size * rng.uniform(-1, 1, t)
+            arms = self.advance(states, start, t, z)
+            if not np.array_equal(arms, found.trace.arms[:n]) or self.choice(states[:1], found.uniform, t) != right:
                 return True
         return False
 
     def advance(self, states: Records, start: int, end: int, laplace: Floats | None = None) -> NDArray[np.int64]:
         """Play A = `states[0]` from one round to another; the arms."""
-        arms, z = np.zeros(end - start, np.int64), self.laplace[start:end] if laplace is None else laplace
-        self.loops.advance(states, self.pair.first[start:end], self.columns, self.uniform[start:end], z, arms)
-        return arms
+        arms, deal = np.zeros(end, np.int64), self.deal if laplace is None else self.deal._replace(laplace=laplace)
+        self.loops.advance(states, deal, start, end, arms)
+        return arms[start:]
 
     def choice(self, state: Records, uniform: float, t: int) -> int:
         """The arm that a state chooses in round t."""
-        return self.loops.choice(np.repeat(state, 6), 0, uniform, self.laplace[t])
+        return self.loops.choice(np.repeat(state, 6), 0, uniform, self.deal.laplace[t])
 
     def all_different(self) -> tuple[Played, Spent]:
         """A pair of games in which all gains differ, with the largest cost of a gain in its own release.
@@ -206,9 +195,9 @@ class Game(NamedTuple):
         At δ > 0, it may cost as much as a single Laplace number may at this δ.
         """
         epsilon, delta = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta
-        found = self.play(self.target.state, self.pair.second, 0)
-        at = int(np.argmax(found.costs))
-        loss, allowed = float(found.costs[at]), epsilon - 2 * math.log1p(-delta)
+        found = self.play(self.target.state, self.deal.second, 0)
+        at = int(np.argmax(found.trace.costs))
+        loss, allowed = float(found.trace.costs[at]), epsilon - 2 * math.log1p(-delta)
         if self.target.gaussian:
             loss, allowed = gaussian.epsilon_of(loss, delta), epsilon
         return found, Spent(loss, at + 1, at + 1, "" if loss <= allowed else f"ε = {at_least(loss)}")
@@ -219,16 +208,14 @@ class Game(NamedTuple):
         known: the pair in which all gains differ. If B cannot follow A as simply, the pair is played in full.
         """
         state, before, full = np.repeat(self.target.state, 6), 0, 0
-        trace, moves = (known.arms, known.releases, known.slopes), np.zeros(len(self.laplace))
+        moves = np.zeros(len(self.deal.laplace))
         for t in canaries:
             self.advance(state, before, t)
             before, states = t, np.repeat(state[:1], 6)
-            given = self.pair.first, self.columns, self.uniform, self.laplace
-            end = self.loops.follow(states, *given, t, self.rest(), *trace, moves)
-            if end == len(self.laplace):
-                found = known._replace(moves=moves[t:], costs=known.costs[t:])
+            if self.loops.follow(states, self.deal, t, self.rest(), known.trace, moves) == len(moves):
+                found = known._replace(trace=known.trace._replace(moves=moves[t:], costs=known.trace.costs[t:]))
             elif full < CANARIES:
-                other, full = self.pair.first.copy(), full + 1
+                other, full = self.deal.first.copy(), full + 1
                 other[t] = 1.0 - other[t]
                 found = self.play(state[:1], other, t)
             else:
@@ -237,9 +224,9 @@ class Game(NamedTuple):
 
     def _spent(self, found: Played, t: int) -> Spent:
         """The cost of the gain of round t, in a pair of games in which it alone differs."""
-        claim, moves = self.target.claim, found.moves
-        if found.costs[0] > (1 + WEAKER) * moves[0] > 0.0:  # the range of gains is wider than that of the canary
-            moves = moves * found.costs[0] / (moves[0] + lockstep.ROUNDING)  # they are rounded down by as much
+        claim, (moves, costs, *_) = self.target.claim, found.trace
+        if costs[0] > (1 + WEAKER) * moves[0] > 0.0:  # the range of gains is wider than that of the canary
+            moves = moves * costs[0] / (moves[0] + lockstep.ROUNDING)  # they are rounded down by as much
         loss = float(moves.sum()) if found.linear else 0.0
         if self.target.gaussian:
             loss = gaussian.epsilon_of(math.hypot(*moves[moves > 0]), claim.delta) if found.linear else 0.0

@@ -71,12 +71,12 @@ class Moment(NamedTuple):
 
     def own(self, u: float | None) -> float:
         """This uniform number, or that of the round."""
-        return float(self.game.uniform[self.t, 0]) if u is None else u
+        return float(self.game.deal.uniform[self.t, 0]) if u is None else u
 
     @property
     def z(self) -> float:
         """The number of the round that is moved."""
-        return float(self.game.laplace[self.t])
+        return float(self.game.deal.laplace[self.t])
 
     def alike(self) -> list[float]:
         """Uniform numbers with which game A plays the same arm."""
@@ -98,7 +98,7 @@ def of(game: Game, found: Played, spent: Spent) -> str:
         game.advance(states, 0, t)
     else:
         states[:2] = found.states[3:5]
-    now = Moment(game, states, t, game.choice(states[:1], float(game.uniform[t, 0]), t))
+    now = Moment(game, states, t, game.choice(states[:1], float(game.deal.uniform[t, 0]), t))
     if outcome == ARM:
         names = game.carriers(found)
         return FIELDS.format(target.noise, names) if target.more and names and _have_noise(now, names) else ""
@@ -110,7 +110,7 @@ def of(game: Game, found: Played, spent: Spent) -> str:
         still = all(now.release(1, 0.0, now.z, u) == now.release(1, 0.0, now.z + 1.0, u) for u in now.alike())
         return OTHERS if target.more else UNIFORM if still else ""
     if outcome == BARE and len({now.release(0, 0.0, now.z + step) for step in STEPS}) == 1:
-        unused = np.flatnonzero(found.slopes[:t] == 0.0).tolist()
+        unused = np.flatnonzero(found.trace.slopes[:t] == 0.0).tolist()
         if unused and _changes(game, unused, t) and _is_kept(now):
             return KEPT
     if (outcome == AGREED or target.claim.delta > 0) and _is_secret(now):
@@ -165,10 +165,10 @@ def _have_noise(now: Moment, names: str) -> bool:
 def _is_kept(now: Moment) -> bool:
     """Whether game A has a new number, from an earlier round, for each of some releases without noise of their own."""
     game, used = now.game, set[int]()
-    rounds = min(len(game.laplace), now.t + SEARCHED)
+    rounds = min(len(game.deal.laplace), now.t + SEARCHED)
     states, unused, bare = np.repeat(game.target.state, 6), list[int](), list[int]()
     for t in range(rounds):
-        u, z = float(game.uniform[t, 0]), float(game.laplace[t])
+        u, z = float(game.deal.uniform[t, 0]), float(game.deal.laplace[t])
         arm = game.choice(states[:1], u, t)
         own, other = (game.loops.trial(states, 0, arm, gain, u, z) for gain in (0.0, 1.0))
         still = all(game.loops.trial(states, 0, arm, 0.0, u, z + step) == own for step in STEPS)
@@ -192,10 +192,10 @@ def _changes(game: Game, rounds: list[int], t: int) -> bool:
     """Whether the numbers of these rounds change what game A releases in round t."""
     seen: list[Any] = []
     for more in (0.0, 1.0):
-        z, states = game.laplace[:t].copy(), np.repeat(game.target.state, 6)
+        z, states = game.deal.laplace.copy(), np.repeat(game.target.state, 6)
         z[rounds] += more
         arms = game.advance(states, 0, t, z)
-        u = float(game.uniform[t, 0])
+        u = float(game.deal.uniform[t, 0])
         arm = game.choice(states[:1], u, t)
-        seen.append((arms.tobytes(), arm, game.loops.trial(states, 0, arm, 0.0, u, float(game.laplace[t]))))
+        seen.append((arms.tobytes(), arm, game.loops.trial(states, 0, arm, 0.0, u, float(game.deal.laplace[t]))))
     return bool(seen[0] != seen[1])

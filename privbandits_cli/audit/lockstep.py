@@ -147,40 +147,57 @@ def forced(
     return 0.0, 0
 
 
+class Deal(NamedTuple):
+    """What two games are dealt.
+
+    first, second: the gains of A and B, `[rounds, columns]`, where 0 and 1 are the ends of the canary's range; columns:
+    which of them an arm earns. uniform: `[rounds, ...]`, the number of the round, and others for which the choices are
+    compared, too; early: `[first rounds, ...]`, many more of them. laplace: `[rounds]`, the number that is moved.
+    """
+
+    first: Floats
+    second: Floats
+    columns: NDArray[np.int64]
+    uniform: Floats
+    early: Floats
+    laplace: Floats
+
+
+class Trace(NamedTuple):
+    """What two games leave in each round, `[rounds]`.
+
+    moves: how far the Laplace number of B was moved; costs: what hiding the round's whole range in its own release
+    costs; arms: those played; releases: of A; slopes: how these grow with the number, 0 if that is not known.
+    """
+
+    moves: Floats
+    costs: Floats
+    arms: NDArray[np.int64]
+    releases: Floats
+    slopes: Floats
+
+
 def couple(
     states: Records,
     words: Floats,
     fields: NDArray[np.int64],
-    first: Floats,
-    second: Floats,
-    columns: NDArray[np.int64],
-    uniform: Floats,
-    early: Floats,
-    laplace: Floats,
+    deal: Deal,
     start: int,
     rest: int,
     least: float,
     rounding: bool,
-    moves: Floats,
-    costs: Floats,
-    arms: NDArray[np.int64],
-    releases: Floats,
-    slopes: Floats,
+    trace: Trace,
 ) -> tuple[int, int, float, bool, float]:
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
-    words, fields: see `round_off`. first, second: the gains of A and B, `[rounds, columns]`, where 0 and 1 are the ends
-    of the canary's range; columns: which of them an arm earns. uniform: `[rounds, ...]`, the number of the round, and
-    others for which the choices are compared, too; early: `[first rounds, ...]`, many more of them. start: rounds
-    played before; rest: rounds of a block before its last one; least: a smaller move is rounding; rounding: whether to
-    `round_off` after each round.
+    words, fields: see `round_off`. start: rounds played before; rest: rounds of a block before its last one; least: a
+    smaller move is rounding; rounding: whether to `round_off` after each round. Filled in: `trace`.
 
-    Filled in for each round: `moves`, how far the Laplace number of B was moved; `costs`, what hiding the round's
-    whole range in its own release costs; `arms`, the arms played; `releases`, of A; `slopes`, how these grow with the
-    number, 0 if that is not known. Returned: what ended the games, the number of rounds before that, the uniform number
-    of that choice, whether every release was linear in its Laplace number, and the moves of all numbers together that
-    rounding could hide.
+    Returned: what ended the games, the number of rounds before that, the uniform number of that choice, whether every
+    release was linear in its Laplace number, and the moves of all numbers together that rounding could hide.
     """
+    first, second, columns, uniform, early, laplace = deal
+    moves, costs, arms, releases, slopes = trace
     linear, most, hidden = True, 0.0, 0.0
     for t in range(len(laplace)):
         low, high = ranges(states, 0)
@@ -244,24 +261,14 @@ def couple(
     return AGREED, len(laplace), 0.0, linear, hidden
 
 
-def follow(
-    states: Records,
-    first: Floats,
-    columns: NDArray[np.int64],
-    uniform: Floats,
-    laplace: Floats,
-    start: int,
-    rest: int,
-    arms: NDArray[np.int64],
-    releases: Floats,
-    slopes: Floats,
-    moves: Floats,
-) -> int:
+def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, moves: Floats) -> int:
     """Play B = `states[1]` on, from round `start`, in which it has another gain than A; then it has the same ones.
 
-    arms, releases, slopes: those of A, from `couple`. Filled in: `moves`. Returned: how many rounds B can follow A by
-    moves that are linear; then it must be played by `couple`, which says why.
+    trace: that of A, from `couple`. Filled in: `moves`. Returned: how many rounds B can follow A by moves that are
+    linear; then it must be played by `couple`, which says why.
     """
+    first, _, columns, uniform, _, laplace = deal
+    _, _, arms, releases, slopes = trace
     for t in range(start, len(laplace)):
         low, high = ranges(states, 1)
         u, z, arm, moves[t] = uniform[t, 0], laplace[t], arms[t], 0.0
@@ -298,16 +305,15 @@ def extent(
     return most - least
 
 
-def advance(
-    states: Records, first: Floats, columns: NDArray[np.int64], uniform: Floats, laplace: Floats, arms: Any
-) -> None:
-    """Play the game `states[0]` on with these gains, as `couple` plays A, and fill in the arms, `[rounds]`."""
-    for t in range(len(laplace)):
+def advance(states: Records, deal: Deal, start: int, end: int, arms: Any) -> None:
+    """Play the game `states[0]` in these rounds, as `couple` plays A, and fill in the arms, `[rounds]`."""
+    for t in range(start, end):
         low, high = ranges(states, 0)
-        arms[t] = choice(states, 0, uniform[t, 0], laplace[t])
-        gain = low + (high - low) * first[t, columns[arms[t]]]
-        trial(states, 0, arms[t], gain, uniform[t, 0], laplace[t])
+        u, z = deal.uniform[t, 0], deal.laplace[t]
+        arm = choice(states, 0, u, z)
+        trial(states, 0, arm, low + (high - low) * deal.first[t, deal.columns[arm]], u, z)
         copy(states, 2, 0)
+        arms[t] = arm
 
 
 def float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:

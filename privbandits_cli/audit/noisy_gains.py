@@ -48,7 +48,7 @@ def audit_noise(target: Target[Any]) -> Audit:
         first, chosen = whole[0], []
         linear &= first.linear and first.hidden <= HIDDEN * max(target.claim.epsilon, LITTLE)
         if first.outcome == AGREED and not whole[1].excess and linear:
-            cost = float(first.costs[first.arms == pair.best].max(initial=0.0))
+            cost = float(first.trace.costs[first.trace.arms == pair.best].max(initial=0.0))
             chosen = _few(first, pair.best)
             if cost > (1 + WEAKER) * known:
                 chosen = _weakest(first, pair.best) if known else _canaries(first, rng)
@@ -94,7 +94,7 @@ def _canaries(found: Played, rng: Generator) -> list[int]:
     the least noise. In a binary tree, a gain is in many nodes if the number of earlier plays of its arm is a multiple
     of a large power of two.
     """
-    rounds = len(found.costs)
+    rounds = len(found.trace.costs)
     if rounds <= EVERY:
         return list(range(rounds))
     powers = 2 ** np.arange(int(math.log2(rounds)) + 1)
@@ -105,16 +105,17 @@ def _canaries(found: Played, rng: Generator) -> list[int]:
 
 def _few(found: Played, best: int) -> list[int]:
     """The rounds of four gains of an arm: the first one, those after a half and after most plays, and the last one."""
-    own = np.flatnonzero(found.arms == best)
+    own = np.flatnonzero(found.trace.arms == best)
     return sorted({int(own[i]) for i in (0, len(own) // 2, len(own) * 3 // 4, len(own) - 1)}) if len(own) else []
 
 
 def _weakest(found: Played, best: int | None = None) -> list[int]:
     """The rounds of gains that the least noise hides, of one arm or of all: see `_canaries`."""
-    costs, kept = np.where((found.arms == best) | (best is None), found.costs, 0.0), set[int]()
+    arms, kept = found.trace.arms, set[int]()
+    costs = np.where((arms == best) | (best is None), found.trace.costs, 0.0)
     costly = np.flatnonzero(costs >= (1 - SLACK) * costs.max())
     for t in [*costly[: WEAKEST // 2], *costly[-WEAKEST // 2 :]]:
-        own = np.flatnonzero(found.arms == found.arms[t])
+        own = np.flatnonzero(arms == arms[t])
         sizes = 2 ** np.arange(len(own).bit_length())
         starts = np.searchsorted(own, t) // sizes * sizes
         kept |= set(own[np.minimum([*starts, *(starts + sizes)], len(own) - 1)].tolist())
