@@ -19,8 +19,7 @@ from privbandits_cli.numerics.bits import normal as normal_number
 from privbandits_cli.numerics.bits import uniform as uniform_number
 from privbandits_cli.numerics.jit import Record, compile_step, unbound
 
-at: Any = unbound  # these are bound when a step is compiled
-made: Any = unbound
+made: Any = unbound  # these are bound when a step is compiled
 step: Any = unbound
 numbers: Any = unbound
 uniform: Any = unbound
@@ -39,11 +38,6 @@ def laplace_number(word: Any, j: int) -> float:
     return math.log(2.0 * u) if u < 0.5 else -math.log(2.0 * (1.0 - u))
 
 
-def number_at(first: float, word: Any, j: int) -> Any:
-    """The j-th number of a kind; the first one is that of the round if it is dealt."""
-    return first if DEALT and j == 0 else made(word, j)
-
-
 MAKERS: dict[str, Callable[..., Any]] = {
     "uniform": uniform_number,
     "laplace": laplace_number,
@@ -58,15 +52,17 @@ def none(first: float, word: Any) -> float:
 
 
 def one(first: float, word: Any) -> Any:
-    """One number of a kind."""
-    return at(first, word, 0)
+    """One number of a kind: that of the round if it is dealt."""
+    return first if DEALT else made(word, 0)
 
 
 def several(first: float, word: Any) -> Floats:
-    """COUNT numbers of a kind."""
+    """COUNT numbers of a kind; the first one is that of the round if it is dealt."""
     out = np.empty(COUNT, TYPE)
     for j in range(COUNT):
-        out[j] = at(first, word, j)
+        out[j] = made(word, j)
+    if DEALT:
+        out[0] = first
     return out
 
 
@@ -116,7 +112,7 @@ def given_more(steps: Steps, asked: Asked, gaussian: bool = False, bit: bool = F
 
 def _maker(kind: str, asked: Asked, dealt: bool) -> Callable[..., Any]:
     """The compiled function that makes the numbers of a kind, the first of which may be dealt."""
-    own = {"at": compile_step(number_at, made=compile_step(MAKERS[kind]), DEALT=dealt)}
+    own = {"made": compile_step(MAKERS[kind]), "DEALT": dealt}
     if kind in asked.counts:
         return compile_step(several, COUNT=asked.counts[kind], TYPE=np.uint64 if kind == "bits" else np.float64, **own)
     return compile_step(one, **own) if kind in asked.periods else compile_step(none)
