@@ -39,15 +39,6 @@ ODD = 16  # rounds that are tried because their arms change elsewhere, at most
 Run = Callable[[Floats], tuple[Ints, Ints]]
 
 
-def advance(states: Records, deal: Deal, tape: Tape, row: Floats, begin: int, end: int, out: Floats) -> None:
-    """Play the game `states[0]` in these rounds; row: its last record."""
-    for t in range(begin, end):
-        arms = deal.bank[0, deal.shown[0, t]]
-        rewind(tape, 0)
-        arm = turn(states, 0, Now(t, row, arms, tape, out, 0.0), out)
-        earn(arms, arm, deal.truth[0], deal.numbers[0, t], t, row)
-
-
 def answer(states: Records, now: Now, first: int, given: Floats, arms: Ints, counts: Ints, out: Floats) -> None:
     """Let the learner choose from `states[1]` once for each try: the arms, and how many uniform numbers each one took.
 
@@ -70,25 +61,25 @@ def latest(tape: Tape) -> int:
     return int(first)
 
 
-def compare(states: Records, deal: Deal, tape: Tape, row: Floats, cut: float, odd: Ints, out: Floats) -> None:
-    """Play the game `states[0]`; odd: the rounds in which the arm does not change at this number first, `[rounds]`."""
-    for t in range(len(odd)):
-        arms, tried = deal.bank[0, deal.shown[0, t]], 0
+def advance(
+    states: Records, deal: Deal, tape: Tape, row: Floats, rounds: tuple[int, int], given: Floats, odd: Ints, out: Floats
+) -> None:
+    """Play the game `states[0]` in these rounds; row: its last record; `states[1]` becomes the state before the last.
+
+    given: uniform numbers for three more choices, or none. odd: the rounds in which the second one is not the arm of
+    the first one, or the third one is, `[rounds]`.
+    """
+    arms, counts = np.zeros(len(given), np.int64), np.zeros(len(given), np.int64)
+    for t in range(rounds[0], rounds[1]):
+        shown = deal.bank[0, deal.shown[0, t]]
         copy(states, 0, 1)
         rewind(tape, 0)
-        now = Now(t, row, arms, tape, out, 0.0)
+        now = Now(t, row, shown, tape, out, 0.0)
         arm = turn(states, 0, now, out)
-        first = latest(tape)
-        for i in range(3):
-            for j in range(DEEP):
-                tape.numbers[first + j], tape.kinds[first + j] = 0.5, UNIFORM
-            tape.numbers[first] = 0.0 if i == 0 else cut - EDGE if i == 1 else cut + EDGE
-            copy(states, 1, 2)
-            rewind(tape, first + DEEP)
-            other = turn(states, 2, now, out)
-            tried = other if i == 0 else tried
-            odd[t] |= (other == tried) != (i < 2)
-        earn(arms, arm, deal.truth[0], deal.numbers[0, t], t, row)
+        if len(given) > 0:
+            answer(states, now, latest(tape), given, arms, counts, out)
+            odd[t] = arms[1] != arms[0] or arms[2] == arms[0]
+        earn(shown, arm, deal.truth[0], deal.numbers[0, t], t, row)
 
 
 def law(run: Run, k: int, given: tuple[float, ...] = ()) -> Floats:
@@ -144,7 +135,8 @@ def audit_answers(target: Target[Answer], games: Games) -> Audit:
     """Whether the arm played reveals more about its own round's arms than ε allows; games: those of its base."""
     epsilon, rounds, known, k = target.view.epsilon, games.longest, games.known, target.setting.n_arms
     deal, found = games.dealt("answers", rounds), np.zeros(games.size)
-    ahead, again, other = (target.loop(loop, turn=games.bench.turn) for loop in (advance, answer, compare))
+    steps = {"turn": games.bench.turn, "answer": target.call(answer, turn=games.bench.turn)}
+    ahead, none, odd = target.loop(advance, **steps), np.zeros((0, DEEP)), np.zeros(rounds, np.int64)
     direction = target.stream("directions").standard_normal(known.dimension)
     sets = np.zeros((3, known.dimension, k))
     for i, share in enumerate((1.0, 1.0, -1.0)):
@@ -156,25 +148,26 @@ def audit_answers(target: Target[Answer], games: Games) -> Audit:
 
     def runs(t: int, states: Records, tape: Tape, row: Floats) -> list[Run]:
         """Choose in round t, after the rounds before it, among the arms of each set; `states[0]` plays the round."""
-        states[1], before = states[0], row.copy()
-        ahead(states, deal, tape, row, t, t + 1, found)
+        before = row.copy()
+        ahead(states, deal, tape, row, (t, t + 1), none, odd, found)
         first = latest(tape)
 
         def run(given: Floats, arms: Floats) -> tuple[Ints, Ints]:
             chosen, counts = np.zeros((2, len(given)), np.int64)
-            again(states, Now(t, before, arms, tape, found, 0.0), first, given, chosen, counts, found)
+            steps["answer"](states, Now(t, before, arms, tape, found, 0.0), first, given, chosen, counts, found)
             return chosen, counts
 
         return [partial(run, arms=arms) for arms in (*sets, deal.bank[0, deal.shown[0, t]])]
 
-    odd, cut = np.zeros(rounds, np.int64), first_cut(runs(0, *begun())[-1])
-    if cut < 1.0 - EDGE:
+    if (cut := first_cut(runs(0, *begun())[-1])) < 1.0 - EDGE:
+        given = np.full((3, DEEP), 0.5)
+        given[:, 0] = 0.0, cut - EDGE, cut + EDGE
         states, tape, row = begun()
-        other(states, deal, tape, row, cut, odd, found)
+        ahead(states, deal, tape, row, (0, rounds), given, odd, found)
     states, tape, row = begun()
     worst, at, last, chosen = 0.0, 0, 0, tried(rounds, target.stream("tried"))
     for t in sorted({*chosen, *np.flatnonzero(odd)[:ODD].tolist()}):
-        ahead(states, deal, tape, row, last, t, found)
+        ahead(states, deal, tape, row, (last, t), none, odd, found)
         laws, last = [law(run, k) for run in runs(t, states, tape, row)], t + 1
         with np.errstate(divide="ignore", invalid="ignore"):
             cost = float(np.nanmax(np.log(np.max(laws, axis=0) / np.min(laws, axis=0))))
