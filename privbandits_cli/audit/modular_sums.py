@@ -13,20 +13,21 @@ which a random number within each whole number makes continuous. The law then gi
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privbandits_cli.accounting import whole
 from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
-from privbandits_cli.audit import evidence
 from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import choose_on_copy, values_settled
 from privbandits_cli.audit.numbers import laplace_number
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import carrier, copy, leak
-from privbandits_cli.audit.verdict import Audit, judged, law_words, like_these
+from privbandits_cli.audit.verdict import Audit, judged, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.bits import stream, uniform
@@ -44,6 +45,7 @@ SAMPLES = 64  # of them, whose noise is tested
 LARGEST = TRIES**2 / 500.0  # deviation of the noise, in whole numbers
 TWICE = 16  # equal sums of one game, at least, if its noise is not far larger than LARGEST
 LARGER = 1.1  # noise whose deviation is more than this multiple of the claimed one is tested at its own deviation
+FEWEST = 1024  # numbers, at least, of a test of their noise
 SLOTS = 2**16  # of a table of sums, a power of two
 
 AGREED, ARM, BARE, OTHER, NUMBER, LARGE = range(6)  # what ends a pair of games
@@ -187,7 +189,7 @@ def audit_sums(target: Target[Noisy]) -> Audit:
     found = _played(target, games, rounds)
     if isinstance(found, str):
         return Audit("VIOLATION", words, found, games * rounds)
-    if len(found.seen) * SAMPLES < evidence.FEWEST:
+    if len(found.seen) * SAMPLES < FEWEST:
         few = f"only {len(found.seen)} sums have noise of at most {LARGEST:,.0f} whole numbers"
         return Audit("NOT AUDITABLE", words, few, games * rounds)
     return _judged(target, words, found, games)
@@ -252,7 +254,7 @@ def _judged(target: Target[Noisy], words: str, found: Played, games: int) -> Aud
     for unit in grids:
         own = units == unit
         masses = whole.masses(tested, unit, np.abs(found.noise[own]).max())
-        noise[own] = evidence.whole_as_laplace(found.noise[own], within[own], masses)
+        noise[own] = whole_as_laplace(found.noise[own], within[own], masses)
 
     def cost_at(share: float) -> float:
         less = replace(law, spread=share * law.spread)
@@ -263,7 +265,7 @@ def _judged(target: Target[Noisy], words: str, found: Played, games: int) -> Aud
     groups = {f"sums of {int(n):,} gains": each[:, 2] == n for n in np.unique(each[:, 2])}
     groups |= {f"sums of arm {int(arm) + 1}": each[:, 1] == arm for arm in np.unique(each[:, 1])}
     groups |= {f"sums with a last gain of {int(gain)}": each[:, 3] == gain for gain in (0, 1)}
-    conforms = evidence.by_groups(noise.ravel(), groups, level)
+    conforms = by_groups(noise.ravel(), groups, level)
     played = f"{games} pairs of games of {found.rounds:,} rounds with {len(found.seen):,} equal sums"
     later = like_these(found.rounds, target.setting.horizon)
     result = Audit("VIOLATION", words, law_words(conforms, level), games * found.rounds, None, None, played, later)
@@ -273,3 +275,93 @@ def _judged(target: Target[Noisy], words: str, found: Played, games: int) -> Aud
     result = judged(result, claim, cost, "a gain", why)
     least = None if conforms.share is None else max(claim.epsilon, cost_at(conforms.share))
     return result if result.verdict == "VIOLATION" else replace(result, refutable=least)
+
+
+# ------------------------------------------------------------------------------------- noise whose law is known
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """How noise compares with its law.
+
+    p: the p-value of noise that is too small, or not of this law, over all tests (Bonferroni); where: the group of
+    numbers that has it; more: the p-value of noise that is only too large, which wastes accuracy, not privacy.
+    share: noise of this share of its scale, in the group `weakest`, would have been detected with probability 0.95.
+    """
+
+    p: float
+    where: str = ""
+    more: float = 1.0
+    share: float | None = None
+    weakest: str = ""
+
+
+def by_groups(noise: Floats, groups: Mapping[str, NDArray[np.bool_]], level: float) -> Conformance:
+    """Test numbers as independent standard Laplace noise, altogether and in groups.
+
+    noise: `[n]`, numbers of one release next to each other; groups: which numbers belong to each; level: of the test
+    that follows, for `share`.
+
+    Size and shape, in every group: Σ|noise| has the law Gamma(n); the Kolmogorov-Smirnov test. Independence: the
+    correlation of the ranks of neighbours, which noise has that numbers of one release have in common.
+    """
+    from scipy import stats
+
+    parts = {"": noise} | {name: noise[members] for name, members in groups.items() if members.any()}
+    sizes = {name: (len(own), float(np.abs(own).sum())) for name, own in parts.items()}
+    tests = 2 * len(parts) + 1
+    larger = min(1.0, tests * min(float(stats.gamma.sf(total, n)) for n, total in sizes.values()))
+    scale = max(1.0, sizes[""][1] / len(noise)) if larger < level else 1.0  # the shape of larger noise is its own
+    found = {
+        name: min(float(stats.gamma.cdf(total, n)), float(stats.kstest(parts[name] / scale, stats.laplace.cdf).pvalue))
+        for name, (n, total) in sizes.items()
+    }
+    found[""] = min(found[""], _independence(noise))
+    where = min(found, key=lambda name: found[name])
+    shares = {name: _share(n, level / tests) for name, (n, _) in sizes.items()}
+    weakest = min(shares, key=lambda name: shares[name])
+    return Conformance(min(1.0, tests * found[where]), where, larger, shares[weakest], weakest)
+
+
+def _share(n: int, level: float) -> float:
+    """The share of its scale at which the size of n Laplace numbers is found too small with probability 0.95."""
+    from scipy import stats
+
+    return float(stats.gamma.ppf(level, n) / stats.gamma.ppf(0.95, n))
+
+
+def _independence(noise: Floats) -> float:
+    """The p-value of the correlation of neighbours' ranks, on [-1/2, 1/2], by the normal limit."""
+    from scipy import stats
+
+    if len(noise) < FEWEST:  # too few for the normal limit
+        return 1.0
+    ranks = stats.laplace.cdf(noise) - 0.5
+    products = 12 * ranks[1:] * ranks[:-1]  # mean 0, variance 1, uncorrelated
+    return float(2 * stats.norm.sf(abs(products.sum()) / math.sqrt(len(products))))
+
+
+def whole_as_laplace(noise: Floats, within: Floats, own: Floats) -> Floats:
+    """Standard Laplace noise, if P(|k|) = `own` is the law of this noise of whole numbers; within: uniform numbers.
+
+    Within a whole number the tail is uniform; the sign of 0 is that of 2 `within` - 1.
+    """
+    size, tails = np.abs(noise).astype(np.int64), np.append(np.cumsum(own[::-1])[::-1][1:], 0.0)
+    zero = size == 0
+    share = np.where(zero, np.abs(2.0 * within - 1.0) / 2.0, within)
+    tail = np.maximum(tails[size] + share * own[size], 1e-300)
+    made: Floats = np.sign(np.where(zero, 2.0 * within - 1.0, noise)) * -np.log(2.0 * tail)
+    return made
+
+
+def law_words(conforms: Conformance, level: float) -> str:
+    """The result of the test of the noise and its power, in words."""
+    if conforms.p < level:
+        where = f" in {conforms.where}" if conforms.where else ""
+        return f"the noise{where} does not have this law (p = {conforms.p:.2g})"
+    words = f"noise conforms (p = {conforms.p:.2g})"
+    if conforms.more < level:
+        words = f"noise is larger than the claim needs (p = {conforms.more:.2g})"
+    if conforms.share is None:
+        return words
+    return f"{words}; noise x {conforms.share:.2g} in {conforms.weakest or 'all rounds'} would be found"

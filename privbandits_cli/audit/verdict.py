@@ -6,7 +6,6 @@ from typing import Literal
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.views import Noisy, Release, View
 
@@ -31,19 +30,6 @@ class Audit:
     refutable: float | None = None  # the least true ε for which this budget would have refuted the claim
     played: str = ""  # the games that were played
     assumed: str = ""  # what was not tested
-
-
-def law_words(conforms: Conformance, level: float) -> str:
-    """The result of the test of the noise and its power, in words."""
-    if conforms.p < level:
-        where = f" in {conforms.where}" if conforms.where else ""
-        return f"the noise{where} does not have this law (p = {conforms.p:.2g})"
-    words = f"noise conforms (p = {conforms.p:.2g})"
-    if conforms.more < level:
-        words = f"noise is larger than the claim needs (p = {conforms.more:.2g})"
-    if conforms.share is None:
-        return words
-    return f"{words}; noise x {conforms.share:.2g} in {conforms.weakest or 'all rounds'} would be found"
 
 
 def judged(

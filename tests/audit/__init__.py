@@ -6,7 +6,7 @@ compiled loops of their subject, so they are nearly free. Some games are so shor
 
 import pytest
 
-from privbandits_cli.audit.evidence import by_groups
+from privbandits_cli.audit.modular_sums import by_groups
 
 SEEDS = [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
 

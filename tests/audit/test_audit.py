@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.audit import arms, coupling, evidence
+from privbandits_cli.audit import arms, coupling, modular_sums
 from privbandits_cli.audit.auditor import AUDITS, audit
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.steps import composition, steps
@@ -216,7 +216,7 @@ def windows(rounds):
 def grouped(noise, coins=None):
     rounds = np.arange(1, len(noise) + 1)
     groups = windows(rounds) | ({} if coins is None else {"heads": coins > 0, "tails": coins == 0})
-    return evidence.by_groups(noise, groups, LEVEL)
+    return modular_sums.by_groups(noise, groups, LEVEL)
 
 
 @pytest.mark.parametrize("samples", some([100, 300], 100))

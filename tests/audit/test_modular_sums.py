@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.accounting import whole
-from privbandits_cli.audit import evidence
+from privbandits_cli.audit import modular_sums
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.views import DiscreteLaplace, Skellam
@@ -40,8 +40,8 @@ def test_noise_on_whole_numbers_becomes_laplace_noise(law, spread):
     noise = LAWS[law](spread).rvs(20_000, random_state=rng).astype(float)
     within, far = rng.random(len(noise)), np.abs(noise).max()
     right, wrong = (whole.masses(law(share * spread), 1.0, far) for share in (1.0, 0.9))
-    assert conforms(evidence.whole_as_laplace(noise, within, right)) > 1e-3
-    assert conforms(evidence.whole_as_laplace(noise, within, wrong)) < 1e-6
+    assert conforms(modular_sums.whole_as_laplace(noise, within, right)) > 1e-3
+    assert conforms(modular_sums.whole_as_laplace(noise, within, wrong)) < 1e-6
 
 
 @pytest.mark.parametrize("law", LAWS)
