@@ -313,25 +313,31 @@ def observe(layers: Layers, gaps: Floats, moved: Floats, slack: float) -> bool:
     return hidden == 0
 
 
-def play(
-    states: Records,
-    words: Ints,
-    tape: Tape,
-    other: Tape,
-    deal: Deal,
-    effects: Effects,
-    layers: Layers,
-    counter: Records,
-    moved: Floats,
-    found: Ints,
-    rows: Floats,
-) -> None:
-    """Play A and its twins up to the first fault. A rewinds `tape`, and the twins `other`, which has the same numbers.
+class Played(NamedTuple):
+    """Games that are played.
 
-    words: the states as whole numbers, `[states, words]`; rows: the last records of A and of the first twin, zeros at
-    first, `[2, d + 1]`. Filled in: `moved[twins, C]`, the squares of the moves that hide the record of each twin, or
-    with layers the information about it; `effects.sizes`; `found`: see END.
+    words: the states as whole numbers, `[states, words]`; A rewinds `tape`, and the twins `other`, which has the same
+    numbers; counter: of Wishart noise; moved: the squares of the moves that hide the record of each twin, or with
+    layers the information about it, `[twins, C]`; found: see END; rows: the last records of A and of the first twin,
+    zeros at first, `[2, d + 1]`.
     """
+
+    states: Records
+    words: Ints
+    tape: Tape
+    other: Tape
+    deal: Deal
+    effects: Effects
+    layers: Layers
+    counter: Records
+    moved: Floats
+    found: Ints
+    rows: Floats
+
+
+def play(games: Played) -> None:
+    """Play A and its twins up to the first fault. Filled in: `moved`, `effects.sizes`, and `found`."""
+    states, words, tape, other, deal, effects, layers, counter, moved, found, rows = games
     bank, shown, public, numbers, truth, starts, canary, records = deal
     n, d, k, size, layered = len(starts), bank.shape[2], bank.shape[3], moved.shape[1], len(layers.alive) > 0
     alike, gaps, ranks = np.zeros((2, d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)

@@ -33,8 +33,8 @@ import numpy as np
 
 from privbandits_cli.accounting import wishart
 from privbandits_cli.audit import context_loops as loops
-from privbandits_cli.audit.context_loops import Deal, Effects, Layers, Now
-from privbandits_cli.audit.tape import KNOWN, LAPLACE, MOST, NAMES, NORMAL, PLACE, UNIFORM, Tape, new_tape, rewind
+from privbandits_cli.audit.context_loops import Deal, Effects, Layers, Now, Played
+from privbandits_cli.audit.tape import KNOWN, LAPLACE, MOST, NAMES, NORMAL, PLACE, UNIFORM, new_tape, rewind
 from privbandits_cli.audit.target import Target, sets_of_arms
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
@@ -83,29 +83,6 @@ KEPT = (
     "`choose` or in the `update` before it"
 )
 SHARED = "several `rng.laplace` enter a number of the release in one round: let one alone enter it"
-
-
-class Played(NamedTuple):
-    """Games that were played: the arguments of `context_loops.play`."""
-
-    states: Records
-    words: Ints
-    tape: Tape
-    other: Tape
-    deal: Deal
-    effects: Effects
-    layers: Layers
-    counter: Records
-    moved: Floats
-    found: Ints
-    rows: Floats
-
-    def row(self) -> Floats:
-        """The last record of the twin at fault."""
-        t, i = self.found[loops.ROUND], self.found[loops.TWIN]
-        if i == 0:
-            return np.ascontiguousarray(self.rows[1])
-        return np.ascontiguousarray(self.deal.records[i, 1] if t == self.deal.starts[i] + 1 else self.rows[0])
 
 
 class Bench(NamedTuple):
@@ -242,7 +219,7 @@ class Games:
         rows = np.zeros((2, self.known.dimension + 1))
         played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, rows)
         try:
-            self.bench.play(*played)
+            self.bench.play(played)
         except WrongArm as error:
             arm, k, t = error.args
             message = f"choose returned arm {arm} in round {t + 1}; the arms are 0 to {k - 1}"
@@ -263,26 +240,26 @@ class Games:
 
     def carrier(self, played: Played) -> str:
         """The fields of a twin's state that make it play another arm than A; "" if no field does so alone."""
-        states, _, _, other, deal, effects, *_, found, rows = played
-        t, twin, right = int(found[loops.ROUND]), loops.TWINS + int(found[loops.TWIN]), np.zeros(self.size)
-        canary, shown = deal.canary[t], deal.bank[0, deal.shown[0, t]]
-        arms = np.repeat(deal.records[canary, 0, :-1, None], shown.shape[1], 1) if canary else shown
+        states, other, rows, right = played.states, played.other, played.rows, np.zeros(self.size)
+        twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played, right)
         other.moves[:] = 0.0
-        now = Now(t, rows[0], arms, other, right, 0.0)
         arm, kept = self.bench.again(states, loops.BEFORE, now, right), states.copy()
         now = now._replace(slack=loops.DIGITS * (1 + np.abs(right).max()))
 
         def agrees(state: Records, now: Now) -> bool:
             """Whether a twin in this state plays the arm of A."""
             states[twin] = state[0]
-            return bool(self.bench.follow(states, twin, now, effects, 0.0 * right) == arm)
+            return bool(self.bench.follow(states, twin, now, played.effects, 0.0 * right) == arm)
 
         first, second = kept[twin : twin + 1], kept[loops.BEFORE : loops.BEFORE + 1]
         for row in rows:
             now = now._replace(row=row)
             if not agrees(first, now) and (fields := carrier(first, second, partial(agrees, now=now))):
                 return fields
-        for state, row in ((first[0], played.row()), (second[0], rows[0])):  # or the last record does so, in its field
+        for state, row in (
+            (first[0], last_row(played)),
+            (second[0], rows[0]),
+        ):  # or the last record does so, in its field
             rewind(other, other.at[KNOWN])
             self.target.steps["update"](state, row[:-1], row[-1], other)
             if other.at[PLACE] > 0:
@@ -383,9 +360,17 @@ def bare_numbers(games: Games, played: Played) -> list[int]:
     now, twin = now_of(played, right), loops.TWINS + int(played.found[loops.TWIN])
     loops.still(tape)
     games.bench.again(states, loops.BEFORE, now, right)
-    games.bench.again(states, twin, now._replace(row=played.row()), seen)
+    games.bench.again(states, twin, now._replace(row=last_row(played)), seen)
     noisy = {int(c) for c in played.effects.enters[: tape.at[KNOWN]] if c >= 0}
     return [c for c in range(games.size) if c not in noisy and not abs(right[c] - seen[c]) <= near(right)]
+
+
+def last_row(played: Played) -> Floats:
+    """The last record of the twin at fault."""
+    t, i = played.found[loops.ROUND], played.found[loops.TWIN]
+    if i == 0:
+        return np.ascontiguousarray(played.rows[1])
+    return np.ascontiguousarray(played.deal.records[i, 1] if t == played.deal.starts[i] + 1 else played.rows[0])
 
 
 def near(right: Floats) -> float:
