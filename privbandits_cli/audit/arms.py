@@ -9,17 +9,21 @@ these arms, all together, is a lower limit on ε, exactly. The proved ε is larg
 must not be below what the attack on the model costs (`accounting.exponential_weights`), either.
 """
 
+from typing import Any
+
 import numpy as np
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import DEEP, LONGEST
+from privbandits_cli.audit.lockstep import choose_on_copy
 from privbandits_cli.audit.target import Target, choose, inside, probabilities, update
-from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
-from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+choice: Any = unbound  # bound when a loop is compiled
 
 ROUNDING = 1e-9  # of a probability
 ROUGH = 0.01  # share of the attack's ε that its mean weights may get wrong
@@ -44,13 +48,11 @@ def ordered(states: Records, p: Floats, some: Floats) -> bool:
     for arm in range(len(p)):
         near = min(ROUNDING, p[arm] / 4.0)
         for u in (below + near, below + p[arm] / 2.0, below + p[arm] - near):
-            copy(states, 0, 2)
-            if choose(states[2], Draws(u, 0.0)) != arm:
+            if choice(states, 0, u, 0.0) != arm:
                 return False
         below += p[arm]
     for u in some:
-        copy(states, 0, 2)
-        arm = choose(states[2], Draws(u, 0.0))
+        arm = choice(states, 0, u, 0.0)
         below = p[:arm].sum()
         if not below - ROUNDING <= u <= below + p[arm] + ROUNDING:
             return False
@@ -67,14 +69,12 @@ def drawn(states: Records, p: Floats, some: Floats, lengths: Floats) -> bool:
     last, start, before, missed = -1, 0.0, 0.0, 1e-6
     for j in range(STRATA + 1):
         u = min((j + some[j % len(some)]) / STRATA, 1.0 - 2.0**-53)
-        copy(states, 0, 2)
-        arm = choose(states[2], Draws(u, 0.0))
+        arm = choice(states, 0, u, 0.0)
         if j > 0 and arm != last:
             low, high = before, u
             for _ in range(40):
                 middle = (low + high) / 2.0
-                copy(states, 0, 2)
-                if choose(states[2], Draws(middle, 0.0)) == last:
+                if choice(states, 0, middle, 0.0) == last:
                     low = middle
                 else:
                     high = middle
@@ -126,11 +126,6 @@ def observe_play(
     return AGREED, len(gains)
 
 
-def _attacked(model: ExponentialWeights, delta: float, base: float) -> float:
-    """A lower bound on ε, numeric: the cost of the model's own canary."""
-    return attack(model, delta, base) if delta > 0 else pure_attack(model, base)
-
-
 def audit_arms(target: Target[Arms]) -> Audit:
     """Whether the algorithm is EXP3, and whether the arms of some games reveal more about a gain than ε allows."""
     model, rest, n_arms = target.view.model, target.view.rounds - 1, target.setting.n_arms
@@ -138,7 +133,8 @@ def audit_arms(target: Target[Arms]) -> Audit:
     assert isinstance(model, ExponentialWeights)
     if rounds <= rest:
         return Audit("NOT AUDITABLE", "EXP3's law", f"no block of {rest + 1:,} rounds ends in this game", 0)
-    play = target.loop(observe_play, ordered=target.call(ordered), drawn=target.call(drawn))
+    tries = {"choice": target.call(choose_on_copy)}
+    play = target.loop(observe_play, ordered=target.call(ordered, **tries), drawn=target.call(drawn, **tries))
     tables = [((rng.random(rounds) < DEEP).astype(float), 0), (inside(rng, rounds), n_arms - 1)]
     tables += [(np.ones(rounds), arm) for arm in {0, n_arms - 1}]  # all other arms become rare
     worst, claim = 0.0, "EXP3's law, in every round"
@@ -153,7 +149,8 @@ def audit_arms(target: Target[Arms]) -> Audit:
     if worst > (1 + EXACT) * target.claim.epsilon and target.claim.delta == 0:
         found = f"a gain costs at least ε = {at_least(worst)}, for the arms of a game"
         return Audit("VIOLATION", claim, found, cost, worst, played=played)
-    least = max(_attacked(model, target.claim.delta, base) for base in {0.0, 1.0 - model.sensitivity})
+    delta, bases = target.claim.delta, {0.0, 1.0 - model.sensitivity}
+    least = max(attack(model, delta, base) if delta > 0 else pure_attack(model, base) for base in bases)
     if (1 - ROUGH) * least > target.claim.epsilon:
         found = f"in this model of EXP3 an attack finds a gain that costs at least ε = {at_least(least)}"
         return Audit("VIOLATION", claim, found, cost, least, played=played)

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import whole
 from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
 from privbandits_cli.audit.coupling import LONGEST
-from privbandits_cli.audit.lockstep import choose_on_copy, values_settled
+from privbandits_cli.audit.lockstep import compiled, values_settled
 from privbandits_cli.audit.numbers import laplace_number
-from privbandits_cli.audit.target import Target, choose, update, values
+from privbandits_cli.audit.target import Target, values
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import Audit, judged, like_these
 from privbandits_cli.games.bandit import Draws, Floats
@@ -65,15 +65,6 @@ def centred(number: float, size: float) -> float:
     """A number mod `size` that is as small as possible."""
     rest: float = number - size * np.floor(number / size + 0.5)
     return rest
-
-
-def sum_on_copy(states: Records, game: int, arm: int, gain: float, rng: Draws) -> float:
-    """The last sum of the arm after `states[game]` plays it and sees this gain; `states[2]` is the state after that."""
-    copy(states, game, 2)
-    choose(states[2], rng)
-    update(states[2], arm, gain, rng)
-    last: float = values(states[2])[arm]
-    return last
 
 
 def distance(spread: float, unit: float) -> float:
@@ -119,7 +110,8 @@ def couple(
         sums[arm] += gain
         others[arm] += other
         last, size = values(states[0])[arm], modulus(states[0])
-        low, high = trial(states, 0, arm, 0.0, rng), trial(states, 0, arm, 1.0, rng)
+        u, z = rng.uniform, rng.laplace
+        low, high = trial(states, 0, arm, 0.0, u, z), trial(states, 0, arm, 1.0, u, z)
         first = second = 0
         if low != last or high != last:  # the sum is released
             unit = centred(high - low, size)
@@ -130,7 +122,8 @@ def couple(
                 now = drawn(own, i)
                 if choice(states, 0, now.uniform, now.laplace) != arm:
                     return NUMBER, t, closed
-                ours[i], theirs[i] = trial(states, 0, arm, gain, now), trial(states, 1, arm, other, now)
+                ours[i] = trial(states, 0, arm, gain, now.uniform, now.laplace)
+                theirs[i] = trial(states, 1, arm, other, now.uniform, now.laplace)
                 if abs(centred(theirs[i] - ours[i] - unit * (others[arm] - sums[arm]), size)) > rounding:
                     return OTHER, t, closed
                 if i < SAMPLES:
@@ -152,10 +145,10 @@ def couple(
             if first < 0:
                 return BARE, t, closed
             owed[arm], sums[arm], others[arm], played[arm] = distance(spread, abs(unit)), 0.0, 0.0, 0
-        trial(states, 0, arm, gain, drawn(own, first))
-        copy(states, 2, 0)
-        trial(states, 1, arm, other, drawn(own, second))
-        copy(states, 2, 1)
+        for game in range(2):
+            rng = drawn(own, first if game == 0 else second)
+            trial(states, game, arm, gain if game == 0 else other, rng.uniform, rng.laplace)
+            copy(states, 2, game)
         if not settled(states):
             return OTHER, t, closed
     return AGREED, rounds, closed
@@ -201,19 +194,16 @@ def _played(target: Target[Noisy], games: int, rounds: int) -> Played | str:
     Games become shorter if the noise becomes larger than can be audited.
     """
     n_arms, law, rng = target.setting.n_arms, law_of(target), target.stream("sums")
-    calls: dict[str, Any] = {
-        "choice": target.call(choose_on_copy),
-        "trial": target.call(sum_on_copy),
-        "settled": target.call(values_settled),
-    }
-    loop, parts = target.loop(couple, **calls), []
+    loops, parts = compiled(target), []
+    calls = {"choice": loops.choice, "trial": loops.trial, "settled": target.call(values_settled)}
+    loop = target.loop(couple, **calls)
     for _ in range(games):
         table = (rng.random((n_arms, rounds + 2)) < rng.random((n_arms, 1))).astype(float)
         states, word = np.repeat(target.state, 4), rng.integers(2**64, dtype=np.uint64)
         noise, seen = np.empty((rounds, SAMPLES)), np.empty((rounds, 4))
         outcome, t, closed = loop(states, table, law.spread, word, noise, seen)
         if outcome == ARM:
-            return leak(t, "sums", "different arms", "gains", _carrier(calls["choice"], states, word, t))
+            return leak(t, "sums", "different arms", "gains", _carrier(loops.choice, states, word, t))
         if outcome in FOUND:
             return f"in round {t + 1:,} {FOUND[outcome]}"
         parts.append((noise[:closed].copy(), seen[:closed].copy()))
