@@ -7,7 +7,7 @@ algorithm can be audited as soon as it declares a view.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
 from typing import Any, get_args
 
@@ -27,6 +27,7 @@ from privbandits_cli.audit.noisy_sums import audit_prefixes
 from privbandits_cli.audit.numbers import given_more
 from privbandits_cli.audit.posteriors import audit_drawn
 from privbandits_cli.audit.target import Steps, Target
+from privbandits_cli.audit.twins import fields as fields_of
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.games import bandit, views
@@ -145,7 +146,7 @@ def _written(kind: type[views.View]) -> str:
 
 def _field_error(view: views.View, field: Any, setting: Setting, state: Records) -> str | None:
     """The error of one field of a view; a `Place` must be one that the state has, of the right shape."""
-    name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
+    name, kind, value, known = field.name, field.type, getattr(view, field.name), [name for name, _ in fields_of(state)]
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
     if name == "oracle" and not isinstance(value, Oracle):
@@ -175,14 +176,6 @@ def _field_error(view: views.View, field: Any, setting: Setting, state: Records)
         shapes, each = [(d, d + 1), (d,)], f"({d}, {d + 1}), which is [V | u~], or ({d},), which is u~ alone"
     wrong = name in ("canary", "values") and shape not in shapes
     return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
-
-
-def _fields(layout: Any, prefix: str = "") -> Iterator[str]:
-    """The fields of a record by dotted names."""
-    for name in layout.names:
-        yield prefix + name
-        if layout[name].names is not None:
-            yield from _fields(layout[name], f"{prefix}{name}.")
 
 
 def _audit_noisy(target: Target[views.Noisy]) -> Audit:

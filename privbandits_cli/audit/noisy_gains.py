@@ -19,7 +19,7 @@ from privbandits_cli.audit.bits import audit_bits
 from privbandits_cli.audit.coupling import CANARIES, SLACK, WEAKER, Played, Spent, game_of, pairs
 from privbandits_cli.audit.lockstep import AGREED, compiled
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import Audit, claimed, like_these
+from privbandits_cli.audit.verdict import Audit, like_these
 from privbandits_cli.games.views import Release
 
 EVERY = 2**12  # rounds of a game in which every gain is changed alone
@@ -41,7 +41,9 @@ def audit_noise(target: Target[Any]) -> Audit:
     linear, worst, rounded, known = True, Spent(), False, 0.0
     local = target.algorithm.local or isinstance(target.view, Release)
     games = f"pairs of games of {rounds:,} rounds with equal releases"
-    unknown = Audit("NOT AUDITABLE", claimed(target), "", 0)
+    seen = "each noisy gain" if isinstance(target.view, Release) else "all noisy numbers of the arms"
+    claim = f"{target.claim} of {seen}, {'Gaussian' if target.gaussian else 'Laplace'} noise"
+    unknown = Audit("NOT AUDITABLE", claim, "", 0)
     for number, pair in enumerate(pairs(rounds, target)):
         game = game_of(target, loops, pair, number, rounds)
         whole = game.all_different()
@@ -63,7 +65,7 @@ def audit_noise(target: Target[Any]) -> Audit:
             if excuse:
                 return replace(unknown, found=excuse.format(target.noise))
             if violation:
-                return Audit("VIOLATION", unknown.claim, violation, rounds, spent.loss, played=games)
+                return Audit("VIOLATION", claim, violation, rounds, spent.loss, played=games)
     if not linear or not worst.loss:
         return replace(unknown, found=UNMOVED if linear else excuses.transformed(target))
     few = target.setting.n_arms > coupling.ARMS
@@ -77,7 +79,7 @@ def audit_noise(target: Target[Any]) -> Audit:
     cost_words = f"a gain costs at most ε = {at_most(worst.loss)}{at}, exactly: less noise would be found"
     return Audit(
         "CONSISTENT",
-        unknown.claim,
+        claim,
         f"equal releases lead to equal arms; {cost_words}",
         rounds,
         worst.loss,

@@ -26,7 +26,7 @@ def carrier(first: Records, second: Records, differs: Callable[[Records], bool])
 
     def hybrid(name: str) -> Records:
         mixed = first.copy()
-        dict(_fields(mixed))[name][...] = dict(_fields(second))[name]
+        dict(fields(mixed))[name][...] = dict(fields(second))[name]
         return mixed
 
     return ", ".join(name for name in unequal(first, second) if differs(hybrid(name)))
@@ -39,19 +39,13 @@ def leak(t: int, alike: str, plays: str, data: str, fields: str) -> str:
 
 
 def unequal(first: Records, second: Records) -> list[str]:
-    """The dotted names of the fields in which two states differ."""
-    return [name for (name, own), (_, other) in zip(_fields(first), _fields(second), strict=True) if _apart(own, other)]
+    """The dotted names of the fields in which two states differ, without those that are records."""
+    both = zip(fields(first), fields(second), strict=True)
+    return [name for (name, own), (_, other) in both if own.dtype.names is None and own.tobytes() != other.tobytes()]
 
 
-def _fields(state: Records, outer: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """Each field that is not itself a record, with its dotted name."""
+def fields(state: Records, outer: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """Each field with its dotted name, and after a record those of the record."""
     for name in state.dtype.names or ():
-        part = state[name]
-        if part.dtype.names is None:
-            yield outer + name, part
-        else:
-            yield from _fields(part, f"{outer}{name}.")
-
-
-def _apart(own: NDArray[Any], other: NDArray[Any]) -> bool:
-    return own.tobytes() != other.tobytes()
+        yield outer + name, state[name]
+        yield from fields(state[name], f"{outer}{name}.")

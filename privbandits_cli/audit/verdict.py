@@ -6,15 +6,9 @@ from typing import Literal
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.target import Target
-from privbandits_cli.games.views import Noisy, Release, View
 
 Verdict = Literal["VIOLATION", "CONSISTENT", "NOT AUDITABLE"]
 
-OBSERVED: dict[type[View], str] = {
-    Release: "each noisy gain",
-    Noisy: "all noisy numbers of the arms",
-}
 EXACT = 1e-6  # relative error of what is measured or computed, not estimated
 
 
@@ -51,8 +45,3 @@ def judged(
 def like_these(rounds: int, horizon: float) -> str:
     """The assumption on the rounds that were not played, in words; "" if all were."""
     return f"rounds after {rounds:,} are like these" if rounds < int(horizon) else ""
-
-
-def claimed(target: Target[View]) -> str:
-    """The claim in words, for a view with one number for each gain."""
-    return f"{target.claim} of {OBSERVED[type(target.view)]}, {'Gaussian' if target.gaussian else 'Laplace'} noise"
