@@ -175,4 +175,5 @@ def audit_answers(target: Target[Answer], games: Games) -> Audit:
     words, shape = f"{pair(epsilon, 0.0)} of the arm of a round", f"answers: in {len(chosen)} of {rounds:,} rounds"
     assumed = f"arms are hidden in other rounds as in the {len(chosen)} tried"
     so_far = Audit("CONSISTENT", words, "", rounds, played=shape, assumed=assumed)
-    return judged(so_far, replace(target.claim, epsilon=epsilon, delta=0.0), worst, f"the arm of round {at:,}")
+    claim, arm = replace(target.claim, epsilon=epsilon, delta=0.0), f"the arm of round {at:,}"
+    return judged(so_far, claim, worst, "the arm of a round", worst=arm)

@@ -122,5 +122,5 @@ def audit_bits(target: Target[Release]) -> Audit:
     if target.claim.epsilon * (1 + EXACT) >= worst > -np.log(LEAST):
         found = f"the chance of a bit is below {LEAST:.1g} in round {at:,}, which is not measured"
         return replace(so_far, verdict="NOT AUDITABLE", found=found)
-    law = ", exactly: other chances would be found; equal reports lead to equal arms"
-    return judged(so_far, target.claim, worst, f"the gain of round {at:,}", law)
+    law, gain = ", exactly: other chances would be found; equal reports lead to equal arms", f"the gain of round {at:,}"
+    return judged(so_far, target.claim, worst, "a gain", law, worst=gain)

@@ -222,7 +222,7 @@ def verdict_on(table: Bench, found: Cost, allowed: float, others: bool) -> Audit
         elif not normal and claim.delta > 0:
             excuse = f"a loss costs ε = {at_least(least)} at δ = 0; its cost at δ is not computed"
         elif not (excuse := sum_excuses.of(table, found.round - 1)):
-            return judged(so_far, claim, found.least, f"the loss of round {found.round:,}", normal=normal)
+            return judged(so_far, claim, found.least, normal=normal, worst=f"the loss of round {found.round:,}")
         return replace(so_far, found=excuse)
     loss, later = "equal sums lead to equal points; a loss", ""
     if found.most > (1 + EXACT) * allowed:

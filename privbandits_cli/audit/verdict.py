@@ -27,14 +27,23 @@ class Audit:
 
 
 def judged(
-    so_far: Audit, claim: Guarantee, size: float, datum: str = "a datum", law: str = ", exactly", normal: bool = False
+    so_far: Audit,
+    claim: Guarantee,
+    size: float,
+    datum: str = "a datum",
+    law: str = ", exactly",
+    normal: bool = False,
+    worst: str = "",
 ) -> Audit:
-    """The verdict on the cost of a datum, its ε, or its μ if the noise is normal; law: what the cost follows from."""
+    """The verdict on the cost of a datum, its ε, or its μ if the noise is normal.
+
+    law: what the cost follows from; worst: the datum that costs most, if it is known.
+    """
     seen, allowed, mu = size, claim.epsilon, f"μ = {size:.6g}" * normal
     if normal:
         seen, allowed = gaussian.epsilon_of(size, claim.delta), gaussian.mu_of(claim.epsilon, claim.delta)
     if size > (1 + EXACT) * allowed:
-        found = f"{datum} costs ε = {at_least(seen)}, {mu + ' ' * normal}where {allowed:.6g} is allowed"
+        found = f"{worst or datum} costs ε = {at_least(seen)}, {mu + ' ' * normal}where {allowed:.6g} is allowed"
         return replace(so_far, verdict="VIOLATION", found=found, epsilon_seen=seen)
     seen = min(seen, claim.epsilon)
     found = f"{datum} costs at most ε = {at_most(seen)}{law}{', ' * normal}{mu}"
