@@ -28,7 +28,7 @@ from privbandits_cli.audit.numbers import given_more
 from privbandits_cli.audit.posteriors import audit_drawn
 from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.audit.twins import fields as fields_of
-from privbandits_cli.audit.verdict import Audit
+from privbandits_cli.audit.verdict import Audit, assuming
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.guards import is_own
@@ -93,7 +93,7 @@ def audit(
     with quickly():  # most of an audit's time is compiling
         run = audit_drawn if each else audit_bits if bit else AUDITS[algorithm.game, type(view)]
         found = run(target)
-    return replace(found, assumed="; ".join(filter(None, [found.assumed, _as_few(setting, configured)])))
+    return replace(found, assumed=assuming(found.assumed, _as_few(setting, configured)))
 
 
 def _as_few(played: Setting, configured: Setting) -> str:
@@ -202,7 +202,7 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     own = audit_answers(half, Games(inner))
     words, found = f"{own.claim}; {later.claim}", f"{own.found}; {later.found}"
     played, cost = f"{own.played}; {later.played}", own.cost + later.cost
-    assumed = "; ".join(dict.fromkeys(filter(None, [own.assumed, later.assumed])))
+    assumed = assuming(own.assumed, later.assumed)
     return replace(own, claim=words, found=found, cost=cost, played=played, assumed=assumed)
 
 

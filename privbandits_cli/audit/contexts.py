@@ -37,7 +37,7 @@ from privbandits_cli.audit.context_loops import Deal, Effects, Layers, Now, Play
 from privbandits_cli.audit.tape import KNOWN, LAPLACE, MOST, NAMES, NORMAL, PLACE, UNIFORM, new_tape, rewind
 from privbandits_cli.audit.target import Target, sets_of_arms
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
+from privbandits_cli.audit.verdict import EXACT, Audit, assuming, judged, like_these
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.views import Noisy, read
@@ -305,13 +305,12 @@ def audit_contexts(target: Target[Noisy]) -> Audit:
     if games.public:
         assumed.append("the arms of all rounds are public")
     if rows := float(first.counter["k"][0]):
-        return of_wishart(target, replace(so_far, assumed="; ".join(filter(None, assumed))), rows)
+        return of_wishart(target, replace(so_far, assumed=assuming(*assumed)), rows)
     if costs.found[loops.FULL]:
         assumed.append(f"records after round {costs.found[loops.ROUND]:,} cost at most what those before it cost")
     if (alone := len(costs.moved) - 1) < rounds - 1:
         assumed.append(f"records cost at most what the {alone:,} cost that were changed alone")
-    so_far = replace(so_far, assumed="; ".join(filter(None, assumed)))
-    return judged(so_far, claim, games.cost(costs), normal=games.kind == NORMAL)
+    return judged(replace(so_far, assumed=assuming(*assumed)), claim, games.cost(costs), normal=games.kind == NORMAL)
 
 
 def of_wishart(target: Target[Noisy], so_far: Audit, rows: float) -> Audit:

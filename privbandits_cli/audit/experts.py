@@ -13,10 +13,10 @@ import numpy as np
 from privbandits_cli.accounting.dartboard import Dartboard
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.arms import OTHERS, ROUNDING
-from privbandits_cli.audit.linear_games import TWINS, again, dealt, losses_of
+from privbandits_cli.audit.linear_games import OTHER_LOSSES, TWINS, again, dealt, losses_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import EXACT, Audit, like_these
+from privbandits_cli.audit.verdict import EXACT, Audit, assuming, like_these
 from privbandits_cli.games.linear import Draws, Floats, choose, update
 from privbandits_cli.games.views import Arms
 from privbandits_cli.numerics.jit import PluginError, Records
@@ -134,6 +134,5 @@ def audit_experts(target: Target[Arms]) -> Audit:
         found = f"a loss costs at least ε = {at_least(worst)}: a sequence of experts shows it"
         return Audit("VIOLATION", words, found, cost, worst, played=played)
     text = f"every expert is drawn by the law of the proof; at δ = 0 a loss costs at least ε = {at_least(worst)}"
-    others = "other losses are treated like those that were played"
-    later = "; ".join(filter(None, [others, like_these(min(lengths), target.setting.horizon)]))
+    later = assuming(OTHER_LOSSES, like_these(min(lengths), target.setting.horizon))
     return Audit("CONSISTENT", words, text, cost, worst, claim.epsilon, played, later)

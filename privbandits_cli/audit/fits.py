@@ -24,7 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.audit.target import Target, sets_of_arms
-from privbandits_cli.audit.verdict import Audit, judged, like_these
+from privbandits_cli.audit.verdict import Audit, assuming, judged, like_these
 from privbandits_cli.games.views import Fits, read
 from privbandits_cli.mechanisms.batches import drawn_arm
 from privbandits_cli.numerics.jit import PluginError
@@ -191,7 +191,7 @@ def audit_fits(target: Target[Fits]) -> Audit:
     shape = f"T = {int(setting.horizon):,}, d = {setting.known().dimension}, {setting.n_arms} arms"
     played = f"games: 1 of {long:,} rounds, {GAMES} of {short:,} rounds; {shape}"
     near = f"fits that differ from the oracle's by less than {ROUNDING:g} differ by rounding"
-    assumed = "; ".join(filter(None, [near, like_these(long, setting.horizon)]))
+    assumed = assuming(near, like_these(long, setting.horizon))
     so_far, cost = Audit("CONSISTENT", words, "", 0, played=played, assumed=assumed), 0
     for game in range(GAMES + 1):
         rounds, found = fault(target, short if game else long, f"game {game}")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target, choose, rare, update, values
 from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.verdict import assuming, like_these
 from privbandits_cli.games import guards
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.linear import BLOCK, Draws, Floats, Ints, loss_set
@@ -27,6 +28,7 @@ WIDER = 64  # how much farther than a nudge of the losses moves them points may 
 ROUNDING = 8 * float(np.finfo(float).eps)  # of one addition, with a margin
 TWINS = 6  # games with other losses
 LEAN = 0.25  # of half of the losses of a game, towards one coordinate
+OTHER_LOSSES = "other losses are treated like those that were played"
 RUN = 32  # rounds with the same loss, in the last table
 RARE = 64  # one round in so many has rare numbers, in games that have some
 
@@ -185,11 +187,10 @@ def played(target: Target[Any], rounds: int) -> str:
 
 def assumed(target: Target[Any], rounds: int, points: Floats | None = None, near: float = 0.0) -> str:
     """The assumptions that are not tested, in words; points: those of a game, if they were compared up to `near`."""
-    later = ", and later rounds like the first ones" if rounds < target.setting.horizon else ""
     size = near / target.setting.decisions().radius()
-    digits = f"; points that differ by less than {size:.1g} of the radius differ by rounding"
     between = points is not None and bool((points != np.round(points)).any())  # not vertices
-    return f"other losses are treated like those that were played{later}{digits * between}"
+    digits = f"points that differ by less than {size:.1g} of the radius differ by rounding"
+    return assuming(OTHER_LOSSES, like_these(rounds, target.setting.horizon), digits * between)
 
 
 def apart_by_rounding(target: Target[Any], points: Floats, nudged: Floats) -> float:

@@ -19,7 +19,7 @@ from privbandits_cli.audit.bits import audit_bits
 from privbandits_cli.audit.coupling import CANARIES, SLACK, WEAKER, Played, Spent, game_of, pairs
 from privbandits_cli.audit.lockstep import AGREED, compiled
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import Audit, like_these
+from privbandits_cli.audit.verdict import Audit, assuming, like_these
 from privbandits_cli.games.views import Release
 
 EVERY = 2**12  # rounds of a game in which every gain is changed alone
@@ -85,7 +85,7 @@ def audit_noise(target: Target[Any]) -> Audit:
         worst.loss,
         target.claim.epsilon,
         f"{games}, {len(canaries):,} with one other gain",
-        "; ".join(filter(None, assumed)),
+        assuming(*assumed),
     )
 
 

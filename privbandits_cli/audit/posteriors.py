@@ -22,7 +22,7 @@ from privbandits_cli.audit.coupling import LONGEST, RARE, pairs
 from privbandits_cli.audit.linear_games import Refuted
 from privbandits_cli.audit.target import Target, rare
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import EXACT, Audit, like_these
+from privbandits_cli.audit.verdict import EXACT, Audit, assuming, like_these
 from privbandits_cli.games.bandit import Floats, Numbers, choose, update
 from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import Records, unbound
@@ -170,7 +170,7 @@ def audit_drawn(target: Target[Noisy]) -> Audit:
     rows = sorted({*range(min(shape)), *rng.integers(0, games.rounds, RANDOM).tolist()})
     canaries = [(t, worth) for worth in WORTH for t in rows][: max(1, ROUNDS // (REPEATS * games.rounds))]
     words, others = f"{claim} of all draws of all arms", "other gains act like those that were played"
-    assumed = "; ".join(filter(None, [others, like_these(games.rounds, setting.horizon)]))
+    assumed = assuming(others, like_these(games.rounds, setting.horizon))
     played = f"games of {games.rounds:,} rounds, with one other gain in {REPEATS} games for each of {len(canaries)}"
     made = pairs(games.rounds, target)
     tables = [(rng.random(shape), rng.random(shape)), *(pair.tables(setting.n_arms) for pair in made)]

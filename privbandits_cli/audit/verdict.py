@@ -54,3 +54,8 @@ def judged(
 def like_these(rounds: int, horizon: float) -> str:
     """The assumption on the rounds that were not played, in words; "" if all were."""
     return f"rounds after {rounds:,} are like these" if rounds < int(horizon) else ""
+
+
+def assuming(*words: str) -> str:
+    """What was not tested, in words; those that are empty are left out."""
+    return "; ".join(dict.fromkeys(filter(None, words)))

@@ -251,7 +251,7 @@ def check_blt(space, horizon):
     known = setting(space, horizon)
     found = audit(make("dp_ftrl", epsilon=2.0, **BLT).tuned(known), known)
     assert found.verdict == "CONSISTENT", found.found
-    first = found.epsilon_seen < 1.99 and "later rounds like the first ones" in found.assumed
+    first = found.epsilon_seen < 1.99 and "are like these" in found.assumed
     assert first if horizon == 10**6 else found.epsilon_seen == pytest.approx(2.0, rel=1e-9)
 
 
@@ -293,7 +293,7 @@ def test_of_a_long_game_the_first_rounds_are_played_with_its_parameters(name, sp
     known = setting(space, 10**6)
     found = audit(make(name, epsilon=1.0).tuned(known), known)
     assert found.verdict == "CONSISTENT" and "the first 65,536 of 1,000,000 rounds" in found.played
-    assert "later rounds like the first ones" in found.assumed
+    assert "are like these" in found.assumed
     assert found.epsilon_seen == pytest.approx(16 / 20 if name == "dp_ftrl" else 1.0, rel=0.03)  # 16 of 20 levels
 
 
