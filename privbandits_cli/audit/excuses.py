@@ -4,6 +4,7 @@ The games assume that a release is a true value plus a multiple of the one numbe
 algorithm may release something else. Each excuse is tested on the round in which the games ended.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,7 +105,7 @@ def of(game: Game, found: Played, spent: Spent) -> str:
         return FIELDS.format(target.noise, names) if target.more and names and _have_noise(now, names) else ""
     if outcome in (OTHER_ARM, NUMBER):
         return SEVERAL if isinstance(target.view, Noisy) and _is_several(now, outcome) else ""
-    if outcome in (SCALE, BARE, EARLIER, AGREED) and _is_transformed(now):
+    if outcome in (SCALE, BARE, EARLIER, AGREED) and bent(lambda which, z: now.release(which, GAINS[which], z), now.z):
         return transformed(target)
     if outcome == BARE and len({now.release(1, 0.0, now.z, u) for u in now.alike()}) > 1:
         still = all(now.release(1, 0.0, now.z, u) == now.release(1, 0.0, now.z + 1.0, u) for u in now.alike())
@@ -118,17 +119,17 @@ def of(game: Game, found: Played, spent: Spent) -> str:
     return ""
 
 
-def _is_transformed(now: Moment) -> bool:
-    """Whether a release of game A is not linear in its number, and its range does not tell it from one of B."""
-    own = now.release(0, GAINS[0], now.z)
-    slopes = np.array([(now.release(0, GAINS[0], now.z + step) - own) / step for step in STEPS])
+def bent(release: Callable[[int, float], float], z: float) -> bool:
+    """Whether a release of the first of two data is not linear in its number, and no end of its range tells them apart.
+
+    release: that of a datum with a number; z: the number of the round.
+    """
+    own = release(0, z)
+    slopes = np.array([(release(0, z + step) - own) / step for step in STEPS])
     if np.ptp(slopes) <= 1e-6 * np.abs(slopes).max() + 1e-12 * (1.0 + abs(own)):
         return False
-    for end in (-HUGE, HUGE):
-        far = now.release(0, GAINS[0], end)
-        if far == now.release(0, GAINS[0], end / 2.0) and far != now.release(1, GAINS[1], end):
-            return False  # the noise has an end, and what it hides moves it
-    return True
+    ends = ((release(0, end), release(0, end / 2.0), release(1, end)) for end in (-HUGE, HUGE))
+    return not any(far == half and far != other for far, half, other in ends)  # else what the noise hides moves its end
 
 
 def _is_secret(now: Moment) -> bool:

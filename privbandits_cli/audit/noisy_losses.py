@@ -9,11 +9,12 @@ statistics.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit.excuses import HUGE, STEPS
+from privbandits_cli.audit.excuses import bent, transformed
 from privbandits_cli.audit.linear_games import (
     ALIKE,
     RUN,
@@ -39,10 +40,6 @@ ROUNDING = 1e-13  # of a release, with a wide margin
 SIDES = (-1.0, -0.5, 0.0, 0.5, 1.0)  # losses, in units of the largest at the point
 NUDGE = 1e-9  # of a loss, which moves the noise that hides it by more than rounding does
 
-TRANSFORMED = (
-    "what is released is rounded, clipped or changed in another way after its noise: let `released` return the loss "
-    "plus a multiple of `rng.laplace`, and change it in `update`, which costs no privacy"
-)
 IN_CHOOSE = "the noise of a release is drawn in `choose`: let `released` add `rng.laplace` to the loss"
 
 
@@ -247,13 +244,11 @@ def excuse_of(target: Target[Release], twins: Twins, t: int) -> str:
     z = numbers.laplace
     if release(0.0, z, z + 1.0) != release(0.0, z, z):
         return IN_CHOOSE
-    for k in np.eye(len(z)):
-        responses = np.array([release(0.0, z + step * k, z) - release(0.0, z, z) for step in STEPS]) / STEPS
-        if np.ptp(responses) > 1e-6 * np.abs(responses).max():
-            ends = [(release(0.0, z + far * k, z), release(0.0, z + far / 2 * k, z), far) for far in (-HUGE, HUGE)]
-            told = any(own == half and own != release(1.0, z + far * k, z) for own, half, far in ends)
-            return "" if told else TRANSFORMED
-    return ""
+
+    def with_number(k: int, side: int, number: float) -> float:
+        return release(float(side), np.where(np.arange(len(z)) == k, number, z), z)
+
+    return transformed(target) if any(bent(partial(with_number, k), z[k]) for k in range(len(z))) else ""
 
 
 def _past_the_view(target: Target[Release], twins: Twins) -> str:
