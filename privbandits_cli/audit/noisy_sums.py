@@ -74,29 +74,52 @@ def play_ahead(
     choose(states[1], scratch, then)
 
 
+class Hiding(NamedTuple):
+    """The N numbers in a row that hide the loss of each round but the last.
+
+    where: their begin, -1 if there are none; rates: by how much the next sum grows per unit of each, `[round, N]`, 0 if
+    there are none.
+    """
+
+    where: Ints
+    rates: Floats
+
+    def since(self, t: int) -> "Hiding":
+        """Those from round t on."""
+        return Hiding(self.where[t:], self.rates[t:])
+
+    def least(self) -> Floats:
+        """The least rate of each round, `[round]`; infinite where there are no such numbers."""
+        return np.where(self.where < 0, np.inf, np.abs(self.rates).min(axis=1))
+
+    def unlike(self, other: "Hiding", slack: float) -> int:
+        """The first round, counted from 0, whose numbers are others or have another effect; else how many there are."""
+        wrong = ~(np.abs(other.rates - self.rates) <= EXACT * np.abs(self.rates) + 4 * slack)
+        return first_row(wrong | (other.where != self.where)[:, None])
+
+
 def measure(
     states: Records,
     given: Floats,
     own: Dealt,
     table: Floats,
     mark: Ints,
-    sums: Floats,
-    points: Floats,
+    game: Game,
     by: Floats,
     slack: float,
     near: float,
-    where: Ints,
-    rates: Floats,
+    hiding: Hiding,
 ) -> int:
-    """Find the N numbers that hide the loss of each round; fill `where[round]`, their begin, and `rates[round, N]`.
+    """Find the numbers that hide the loss of each round, and fill in `hiding`.
 
-    They are N numbers in a row, of the round, if its sum does not have them yet, or of the next one. The last N of a
-    round are tried first, then the N before these.
+    They are numbers of the round, if its sum does not have them yet, or of the next one. The last N of a round are
+    tried first, then the N before these.
 
-    where: -1 if there are none. rates: by how much the next sum grows per unit of each. table: the numbers of `own`
-    that are moved, by `by[round, N]`; mark: where those of each round begin. sums, points: those of the game without a
-    move; slack, near: smaller differences of them are rounding. Return the first round whose point depends on them.
+    table: the numbers of `own` that are moved, by `by[round, N]`; mark: where those of each round begin. game: that
+    without a move; slack, near: smaller differences of its sums and points are rounding. Return the first round whose
+    point depends on the numbers.
     """
+    (sums, points, _), (where, rates) = game, hiding
     n = given.shape[1]
     x, seen, kept, scratch = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(len(given) - 1):
@@ -122,20 +145,14 @@ def measure(
 
 
 def follow(
-    states: Records,
-    given: Floats,
-    moved: Dealt,
-    table: Floats,
-    where: Ints,
-    wanted: Floats,
-    rates: Floats,
-    sums: Floats,
-    points: Floats,
+    states: Records, given: Floats, moved: Dealt, table: Floats, hiding: Hiding, wanted: Floats, twin: Game
 ) -> None:
     """Play game B, and move its numbers so that its sums are `wanted`, `[round, N]`, where a round has such numbers.
 
-    states: B and scratch space; table, where, rates: see `measure`. Filled in: `moved`, `sums` and `points`.
+    states: B and scratch space; table: the numbers of `moved` that are moved. Filled in: `moved`, and the sums and
+    points of the twin.
     """
+    (sums, points, _), (where, rates) = twin, hiding
     n = given.shape[1]
     x, seen, scratch = np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(len(given)):
@@ -151,22 +168,6 @@ def follow(
         choose(states[0], points[t], now)
         sums[t] = values(states[0])
         update(states[0], given[t], now)
-
-
-class Hiding(NamedTuple):
-    """The numbers that hide the loss of each round but the last, see `measure`; where none do, the rates are 0."""
-
-    where: Ints
-    rates: Floats
-
-    def least(self) -> Floats:
-        """The least rate of each round, `[round]`; infinite where there are no such numbers."""
-        return np.where(self.where < 0, np.inf, np.abs(self.rates).min(axis=1))
-
-    def unlike(self, other: "Hiding", slack: float) -> int:
-        """The first round, counted from 0, whose numbers are others or have another effect; else how many there are."""
-        wrong = ~(np.abs(other.rates - self.rates) <= EXACT * np.abs(self.rates) + 4 * slack)
-        return first_row(wrong | (other.where != self.where)[:, None])
 
 
 class Cost(NamedTuple):
@@ -337,24 +338,21 @@ def measured(table: Bench, own: Dealt | None = None, given: Floats | None = None
     game = table.play(own, given)
     size = step_of(float(np.abs(game.sums).max()))
     by = size * table.target.stream("signs").choice([-1.0, 1.0], given.shape)
-    where, rates = np.full(len(given), -1), np.zeros_like(given)
+    hiding = Hiding(np.full(len(given) - 1, -1), np.zeros_like(given[1:]))
     loop, states = table.target.loop(measure, ahead=table.target.call(play_ahead)), np.repeat(table.target.state, 2)
-    plan = table.mark(), game.sums, game.points, by, table.slack(game), table.near
-    twice = loop(states, given, own, table.own(own), *plan, where, rates)
-    if twice < len(given):
-        raise Refuted(
-            f"in round {table.start + twice + 1:,} the point depends on a random number that hides losses later"
-        )
+    plan = table.mark(), game, by, table.slack(game), table.near
+    twice = table.start + loop(states, given, own, table.own(own), *plan, hiding) + 1
+    if twice <= table.start + len(given):
+        raise Refuted(f"in round {twice:,} the point depends on a random number that hides losses later")
     table.cost += 3 * len(given)
-    rates[where < 0] = 0.0
-    return Hiding(where[:-1], rates[:-1])
+    hiding.rates[hiding.where < 0] = 0.0
+    return hiding
 
 
 def hidden_alone(table: Bench) -> bool:
     """Whether the sums of a twin can be made equal by numbers that first enter the next sum."""
     hiding, other = measured(table), next(table.others)
-    _, sums, points = moved_along(table, other, hiding)
-    prefix, point = table.apart(table.first, Game(sums, points, table.target.state))
+    prefix, point = table.apart(table.first, moved_along(table, other, hiding)[1])
     return point < prefix or prefix == table.rounds or bool(hiding.where[prefix - 1] >= 0)
 
 
@@ -383,8 +381,7 @@ def followed(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> Dea
 
     Their losses are equal before round `start`. Raises Refuted if no numbers do this, or if B plays other points.
     """
-    moved, sums, points = moved_along(table, other, hiding, start)
-    twin = Game(sums, points, table.target.state)
+    moved, twin = moved_along(table, other, hiding, start)
     prefix, point = table.apart(Game(table.first.sums[start:], table.first.points[start:], table.first.state), twin)
     last = start + prefix - 1
     if prefix <= point and last + 1 < table.rounds and hiding.where[last] < 0:
@@ -395,15 +392,14 @@ def followed(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> Dea
     return moved
 
 
-def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> tuple[Dealt, Floats, Floats]:
+def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> tuple[Dealt, Game]:
     """The numbers of game B, moved in each round so that its next sum is that of A; its sums and its points."""
-    moved, states = table.numbers.copy(), np.repeat(table.play(rounds=range(start)).state, 2)
-    table.cost += (1 + 2 * CORRECTIONS) * (table.rounds - start)
-    sums, points = np.empty_like(other[start:]), np.zeros_like(other[start:])
+    moved, states, given = table.numbers.copy(), np.repeat(table.play(rounds=range(start)).state, 2), other[start:]
+    table.cost += (1 + 2 * CORRECTIONS) * len(given)
+    twin, later = Game(np.empty_like(given), np.zeros_like(given), states), hiding.since(start)
     loop = table.target.loop(follow, ahead=table.target.call(play_ahead))
-    plan = table.own(moved), hiding.where[start:], table.first.sums[start:], hiding.rates[start:]
-    loop(states, other[start:].copy(), moved.since(start), *plan, sums, points)
-    return moved, sums, points
+    loop(states, given.copy(), moved.since(start), table.own(moved), later, table.first.sums[start:], twin)
+    return moved, twin
 
 
 def largest_move(table: Bench, hiding: Hiding, taus: list[int]) -> tuple[float, int, Ints]:
