@@ -11,7 +11,7 @@ moved, one after the other, until its draws equal those of A.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,13 @@ CLEAR = 1e-9  # draws and scales that differ by this share are different
 GAINS = np.unique([*np.linspace(0, 1, 11), *np.linspace(0, 1, 5), *np.linspace(0, 1, 4)])  # that a canary may have
 NO_CANARY = -1
 
+AGREED, BARE, SCALE, ARM = range(4)  # what ends a pair of games
+FOUND = {
+    BARE: "a draw is not hidden by its own normal number",
+    SCALE: "the scale of a draw's noise depends on gains",
+    ARM: "two games with the same draws play other arms: gains act through other fields of the state",
+}
+
 
 def draw_on_copy(states: Records, game: int, normal: Floats) -> int:
     """The arm that `states[game]` plays with these numbers; `states[2]` is the state after its draws."""
@@ -54,14 +61,13 @@ def earn_on_copy(states: Records, game: int, arm: int, gain: float, normal: Floa
 
 
 def follow(
-    states: Records, given: Floats, other: Floats, normal: Floats, canary: int, moves: Floats, wrong: Floats
-) -> float:
+    states: Records, given: Floats, other: Floats, normal: Floats, canary: int, moves: Floats
+) -> tuple[int, int, float]:
     """Play `states[0]` with the gains `given[round, arm]`, and `states[1]` with `other` and numbers that follow it.
 
     canary: the round in which B earns that of GAINS whose effect on the next draw differs most, if any has.
-    moves[round]: the sum of the squares by which numbers are moved. wrong: the first round in which the games cannot be
-    made alike, from 0, and why: 0 a draw without its own number, 1 a scale that gains change, 2 another arm. Returned:
-    the largest difference of the effects of two gains, over that of the canary's two.
+    moves[round]: the sum of the squares by which numbers are moved. Returned: what ended the games, the rounds before
+    that, and the largest difference of the effects of two gains, over that of the canary's two.
     """
     n_arms, share, effects = given.shape[1], 1.0, np.zeros(len(GAINS) + 1)
     starts, rates, own, some = np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms)
@@ -88,18 +94,14 @@ def follow(
         drawn = values(states[0])
         same = draw(states, 1, own[1]) == arm
         copy(states, 2, 1)
-        wrong[0] = t
         for a in range(n_arms):
             size = abs(drawn[a]) + abs(starts[0, a]) + abs(starts[1, a]) + abs(rates[0, a])
             if not abs(values(states[1])[a] - drawn[a]) <= CLEAR * size:
-                wrong[1] = 0.0
-                return share
+                return BARE, t, share
             if not abs(rates[0, a] - rates[1, a]) <= CLEAR * (abs(rates[0, a]) + abs(starts[0, a])):
-                wrong[1] = 1.0
-                return share
+                return SCALE, t, share
         if not same:
-            wrong[1] = 2.0
-            return share
+            return ARM, t, share
         gain = other[t, arm] if canary in (NO_CANARY, t) else given[t, arm]
         if t == canary:
             some[:] = 0.0
@@ -114,73 +116,55 @@ def follow(
         for game in range(2):
             earn(states, game, arm, given[t, arm] if game == 0 else gain, own[game])
             copy(states, 2, game)
-    wrong[0] = -1.0
-    return share
+    return AGREED, len(given), share
 
 
-REASONS = (
-    "a draw is not hidden by its own normal number",
-    "the scale of a draw's noise depends on gains",
-    "two games with the same draws play other arms: gains act through other fields of the state",
-)
+def coupled(target: Target[Noisy], given: Floats, other: Floats, name: str, canary: int = NO_CANARY) -> float:
+    """μ of two games with these gains `[round, arm]`; Refuted if their draws cannot be made alike.
+
+    Some numbers are rare if the games have no canary.
+    """
+    rng, moves = target.stream(f"normal, {name}"), np.zeros(len(given))
+    normal = rng.standard_normal(given.shape)
+    if canary == NO_CANARY:
+        normal = np.where(rng.integers(0, RARE, given.shape) == 0, rare("normal", given.shape, rng), normal)
+    loop = target.loop(follow, draw=target.call(draw_on_copy), earn=target.call(earn_on_copy))
+    outcome, t, share = loop(np.repeat(target.state, 4), given, other, normal, canary, moves)
+    if outcome != AGREED:
+        raise Refuted(f"in round {t + 1:,} {FOUND[outcome]}")
+    return float(share * math.sqrt(moves.sum()))
 
 
-@dataclass
-class Draws:
-    """The games of an audit of draws."""
+def cost(target: Target[Noisy], rounds: int, t: int, worth: float) -> float:
+    """The least μ, over several games, of the gain of round t. One arm always has this gain, the others 1 - worth.
 
-    target: Target[Noisy]
-    rounds: int
-
-    def __post_init__(self) -> None:
-        self._follow = self.target.loop(
-            follow, draw=self.target.call(draw_on_copy), earn=self.target.call(earn_on_copy)
-        )
-
-    def coupled(self, given: Floats, other: Floats, name: str, canary: int = NO_CANARY) -> float:
-        """μ of two games with these gains `[round, arm]`; Refuted if their draws cannot be made alike.
-
-        Some numbers are rare if the games have no canary.
-        """
-        rng, moves, wrong = self.target.stream(f"normal, {name}"), np.zeros(self.rounds), np.zeros(2)
-        normal = rng.standard_normal(given.shape)
-        if canary == NO_CANARY:
-            normal = np.where(rng.integers(0, RARE, given.shape) == 0, rare("normal", given.shape, rng), normal)
-        share: float = self._follow(np.repeat(self.target.state, 4), given, other, normal, canary, moves, wrong)
-        if wrong[0] >= 0:
-            raise Refuted(f"in round {int(wrong[0]) + 1:,} {REASONS[int(wrong[1])]}")
-        return share * math.sqrt(moves.sum())
-
-    def cost(self, t: int, worth: float) -> float:
-        """The least μ, over several games, of the gain of round t. One arm always has this gain, the others 1 - worth.
-
-        In first pulls it is the arm of round t. A worse arm is seldom played again, so that its gain costs more.
-        """
-        arm = t % self.target.setting.n_arms
-        given = np.full((self.rounds, self.target.setting.n_arms), 1 - worth)
-        given[:, arm] = worth
-        return min(self.coupled(given, 1 - given, f"{t}, {worth}, {repeat}", t) for repeat in range(REPEATS))
+    In first pulls it is the arm of round t. A worse arm is seldom played again, so that its gain costs more.
+    """
+    n_arms = target.setting.n_arms
+    given = np.full((rounds, n_arms), 1 - worth)
+    given[:, t % n_arms] = worth
+    return min(coupled(target, given, 1 - given, f"{t}, {worth}, {repeat}", t) for repeat in range(REPEATS))
 
 
 def audit_drawn(target: Target[Noisy]) -> Audit:
     """Whether gains act through the draws alone, and what a gain costs in all of them."""
     claim, setting, rng = target.claim, target.setting, target.stream("gains")
-    games = Draws(target, min(LONGEST, int(setting.horizon)))
-    shape = games.rounds, setting.n_arms
-    rows = sorted({*range(min(shape)), *rng.integers(0, games.rounds, RANDOM).tolist()})
-    canaries = [(t, worth) for worth in WORTH for t in rows][: max(1, ROUNDS // (REPEATS * games.rounds))]
+    rounds = min(LONGEST, int(setting.horizon))
+    shape = rounds, setting.n_arms
+    rows = sorted({*range(min(shape)), *rng.integers(0, rounds, RANDOM).tolist()})
+    canaries = [(t, worth) for worth in WORTH for t in rows][: max(1, ROUNDS // (REPEATS * rounds))]
     words, others = f"{claim} of all draws of all arms", "other gains act like those that were played"
-    assumed = assuming(others, like_these(games.rounds, setting.horizon))
-    played = f"games of {games.rounds:,} rounds, with one other gain in {REPEATS} games for each of {len(canaries)}"
-    made = pairs(games.rounds, target)
+    assumed = assuming(others, like_these(rounds, setting.horizon))
+    played = f"games of {rounds:,} rounds, with one other gain in {REPEATS} games for each of {len(canaries)}"
+    made = pairs(rounds, target)
     tables = [(rng.random(shape), rng.random(shape)), *(pair.tables(setting.n_arms) for pair in made)]
     tables = tables[: max(1, ROUNDS // math.prod(shape))]
-    cost = games.rounds * (len(tables) + len(canaries) * REPEATS)
-    so_far = Audit("VIOLATION", words, "", cost, played=played, assumed=assumed)
+    plays = rounds * (len(tables) + len(canaries) * REPEATS)
+    so_far = Audit("VIOLATION", words, "", plays, played=played, assumed=assumed)
     try:
         for number, (given, other) in enumerate(tables):
-            games.coupled(given, other, f"twins {number}")
-        mu, worst = max((games.cost(t, worth), t) for t, worth in canaries)
+            coupled(target, given, other, f"twins {number}")
+        mu, worst = max((cost(target, rounds, t, worth), t) for t, worth in canaries)
     except Refuted as refuted:
         return replace(so_far, found=str(refuted))
     seen, most = gaussian.epsilon_of(mu, claim.delta), (1 + EXACT) * gaussian.mu_of(claim.epsilon, claim.delta)

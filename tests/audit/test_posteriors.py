@@ -6,7 +6,7 @@ import pytest
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.audit.posteriors import Draws
+from privbandits_cli.audit.posteriors import cost
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import composition, steps
@@ -16,19 +16,20 @@ from tests.conftest import make
 SMALL = Setting(64, 3)
 
 
-def games(**own):
+def costs(**own):
+    """The cost of a gain by its round and what it is worth."""
     algorithm = make("gaussian_ts", mu=None, **own).tuned(SMALL)
     setup = algorithm, SMALL, algorithm.view(SMALL), steps(composition(algorithm)), algorithm.state(SMALL)
     target = Target(*setup, algorithm.guarantee(SMALL), alpha=0.001, budget=2**12, seed=0)
-    return Draws(target, int(SMALL.horizon))
+    return lambda t, worth: cost(target, int(SMALL.horizon), t, worth)
 
 
 def test_the_cost_of_a_gain_by_hand():
     """An arm whose draws are far below is not played again: 64 - 30 draws of 1/√(c (n + 1)), n = 10; far above, all."""
-    few = games(b=10, c=1e-6)
-    assert few.cost(0, 0.0) == pytest.approx(math.sqrt(34 / 11e-6), rel=1e-9)
-    assert few.cost(29, 1.0) == pytest.approx(math.sqrt(sum(1 / (n + 1) for n in range(10, 44)) / 1e-6), rel=1e-6)
-    assert few.cost(29, 1.0) < 0.8 * few.cost(0, 0.0)
+    few = costs(b=10, c=1e-6)
+    assert few(0, 0.0) == pytest.approx(math.sqrt(34 / 11e-6), rel=1e-9)
+    assert few(29, 1.0) == pytest.approx(math.sqrt(sum(1 / (n + 1) for n in range(10, 44)) / 1e-6), rel=1e-6)
+    assert few(29, 1.0) < 0.8 * few(0, 0.0)
 
 
 @pytest.mark.parametrize("c", [1e-9, 1e-3, 1.0, 1e6, 1e20])
