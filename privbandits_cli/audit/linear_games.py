@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target, choose, rare, update, values
-from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.twins import carrier, leak
 from privbandits_cli.audit.verdict import assuming, like_these
 from privbandits_cli.games import guards
 from privbandits_cli.games.drawing import fill_of
@@ -342,8 +342,8 @@ class Bench:
         sums, points, state = self.first
         prefix, point = (start + t for t in self.apart(Game(sums[start:], points[start:], state), twin))
         if point < prefix:
-            words = f"in round {self.start + point + 1:,}, two games with the same prefixes play different points"
-            raise Refuted(f"{words}: {self._carrier(point, numbers, given)} carries the losses past the view")
+            fields = self._carrier(point, numbers, given)
+            raise Refuted(leak(self.start + point, "prefixes", "different points", "losses", fields))
         if prefix < self.rounds:
             at = (self, prefix - 1) if prefix else None
             raise Refuted(f"prefix {self.start + prefix:,} {NOT_LINEAR.format(self.kind)}", at)
@@ -357,8 +357,7 @@ class Bench:
             return self.apart(game, right)
 
         past = carrier(own, other, lambda mixed: first_apart(mixed) == (1, 0))  # the same prefix, another point
-        found = past or carrier(own, other, lambda mixed: first_apart(mixed)[1] == 0)
-        return found or "a random number, or several fields,"
+        return past or carrier(own, other, lambda mixed: first_apart(mixed)[1] == 0)
 
 
 NOT_LINEAR = "is not the sum of the losses and of noise that does not depend on them and is linear in `rng.{}`"

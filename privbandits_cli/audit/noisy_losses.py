@@ -30,7 +30,7 @@ from privbandits_cli.audit.linear_games import (
     step_of,
 )
 from privbandits_cli.audit.target import Target, choose, released, update
-from privbandits_cli.audit.twins import carrier, copy
+from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged
 from privbandits_cli.games.linear import Draws, Floats, Sphere
 from privbandits_cli.games.views import Release
@@ -259,6 +259,4 @@ def _past_the_view(target: Target[Release], twins: Twins) -> str:
         pair, side = np.concatenate([own, mixed]), twins.sides[last : last + 1]
         return not lockstep(target, twins.numbers.since(last), side, pair, twins.near).alike
 
-    names = carrier(own, other, differs) or "a random number, or several fields,"
-    words = f"in round {last + 1:,}, two games with the same releases play different points"
-    return f"{words}: {names} carries the losses past the view"
+    return leak(last, "releases", "different points", "losses", carrier(own, other, differs))

@@ -34,8 +34,8 @@ def carrier(first: Records, second: Records, differs: Callable[[Records], bool])
 
 def leak(t: int, alike: str, plays: str, data: str, fields: str) -> str:
     """The words on twins that show the same and play differently in round t, from 0; fields: see `carrier`."""
-    act = f"{data} act through {fields or 'several fields'} of the state"
-    return f"in round {t + 1:,} two games with the same {alike} play {plays}: {act}"
+    act = f"{data} act through {fields or 'several fields, or a random number in a field,'} of the state"
+    return f"in round {t + 1:,}, two games with the same {alike} play {plays}: {act}"
 
 
 def unequal(first: Records, second: Records) -> list[str]:

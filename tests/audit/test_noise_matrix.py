@@ -235,7 +235,12 @@ def other_numbers(state, x, rng):
 FAULTS = [
     ("update", by_loss, "VIOLATION", "of noise that does not depend on them and is linear in `rng.laplace`"),
     ("choose", squared, "VIOLATION", "of noise that does not depend on them and is linear in `rng.laplace`"),
-    ("choose", late_hint, "VIOLATION", "two games with the same prefixes play different points: sums carries"),
+    (
+        "choose",
+        late_hint,
+        "VIOLATION",
+        "play different points: losses act through sums of",
+    ),
     ("choose", used_twice, "VIOLATION", "in round 1, two games with the same prefixes play different points"),
     ("update", twice_the_sum, "VIOLATION", "prefix 1 is not the sum of the losses"),
     ("choose", shared_by_coordinates, "NOT AUDITABLE", "acts on several coordinates: give each coordinate its own"),

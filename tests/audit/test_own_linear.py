@@ -83,23 +83,23 @@ NOISE, LEAST = "state.scale * rng.laplace\n", "np.argmin(state.kept.noisy)"
 SCALE = "scale=levels * n / self.epsilon"
 
 LEADER_FAULTS = {
-    "choose by the exact sums": ("kept.sums carries", (LEAST, "np.argmin(state.kept.sums)")),
+    "choose by the exact sums": ("losses act through kept.sums of", (LEAST, "np.argmin(state.kept.sums)")),
     "the same after round 60,000": (
-        "kept.sums carries",
+        "losses act through kept.sums of",
         (LEAST, "np.argmin(state.kept.noisy if state.t < 60_000 else state.kept.sums)"),
     ),
     "a hint of the last loss": (
-        "in round 2, two games with the same prefixes play different points: hint carries",
+        "in round 2, two games with the same prefixes play different points: losses act through hint of",
         ("x[:] = 0.0", "x[:] = state.hint"),
         ("    state.t += 1", "    state.t += 1\n    state.hint = 1e-4 * losses[0]"),
     ),
     "the same once in 10,000 rounds": (
-        "hint carries",
+        "losses act through hint of",
         (LEAST, f"0 if state.hint > 0.1 and state.t % 10_000 == 0 else {LEAST}"),
         ("    state.t += 1", "    state.t += 1\n    state.hint = losses[0]"),
     ),
     "a hint of losses of exactly 0.5": (
-        "hint carries",
+        "losses act through hint of",
         (LEAST, f"0 if state.hint > 0.0 else {LEAST}"),
         ("    state.t += 1", "    state.t += 1\n    if losses[0] == 0.5:\n        state.hint = 1.0"),
     ),
@@ -191,7 +191,7 @@ NUMBER, FED = "state.scale * rng.laplace[0]", "released(state, x, loss, rng)\n"
 GUESSER_FAULTS = {
     "the true loss is used": ("in round 2, two games", (FED, "loss\n")),
     "the same after round 60,000": (
-        "in round 60,002, two games with the same releases play different points: drift carries",
+        "in round 60,002, two games with the same releases play different points: losses act through drift of",
         (FED, "(loss if state.t > 60_000 else released(state, x, loss, rng))\n"),
     ),
     "none after round 1,000": ("in round 1,001, two games", (NUMBER, NUMBER + " * (state.t < 1000)")),
@@ -199,7 +199,7 @@ GUESSER_FAULTS = {
     "half of the noise": ("of the scale that ε takes", ("scale=2 / self.epsilon", "scale=1 / self.epsilon")),
     "clipped noise": ("no noise hides the loss of round 1", (NUMBER, "state.scale * min(1.0, rng.laplace[0])")),
     "numbers used twice": (
-        "in round 1, two games with the same releases play different points: a random number",
+        "in round 1, two games with the same releases play different points: losses act through several",
         ("0.5 * state.sign", "0.5 * state.sign + 0.01 * rng.laplace[0]"),
     ),
 }

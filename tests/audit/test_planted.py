@@ -150,7 +150,7 @@ FAULTS |= {  # with random numbers used twice, and with what the games of an aud
             COUNTED: COUNTED + "    if state.t == 2:\n        state.hint = int(gain > 0.9)\n",
             LEADER: LEADER + "    if state.t == 45:\n        return state.hint\n",
         },
-        "in round 45 two games",
+        "in round 45, two games",
     ),
     "half of the noise of one node, with a small δ": (
         {"sensitivity, 0.0": "sensitivity, 1e-9", NOISE: f"{NOISE} * (0.25 if n == 8192 else 1.0)"},
