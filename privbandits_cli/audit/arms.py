@@ -9,21 +9,17 @@ these arms, all together, is a lower limit on ε, exactly. The proved ε is larg
 must not be below what the attack on the model costs (`accounting.exponential_weights`), either.
 """
 
-from typing import Any
-
 import numpy as np
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.lockstep import choose_on_copy
-from privbandits_cli.audit.target import Target, choose, inside, probabilities, update
+from privbandits_cli.audit.target import Target, choice, choose, inside, probabilities, update
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
-from privbandits_cli.numerics.jit import Records, unbound
-
-choice: Any = unbound  # bound when a loop is compiled
+from privbandits_cli.numerics.jit import Records
 
 ROUNDING = 1e-9  # of a probability
 ROUGH = 0.01  # share of the attack's ε that its mean weights may get wrong

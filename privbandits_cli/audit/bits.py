@@ -15,16 +15,14 @@ import numpy as np
 
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
 from privbandits_cli.audit.lockstep import Deal, compiled
-from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.target import Target, choice, trial
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Release
 from privbandits_cli.numerics.jit import Records, unbound
 
-choice: Any = unbound  # these are bound when a loop is compiled
-trial: Any = unbound
-chance: Any = unbound
+chance: Any = unbound  # bound when a loop is compiled
 
 LONGEST = 2**16  # rounds of a game
 LAST = 1.0 - 2.0**-53  # the largest uniform number

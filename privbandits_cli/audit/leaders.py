@@ -30,15 +30,14 @@ from privbandits_cli.audit.linear_games import (
     played,
     rarely,
 )
-from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.target import Target, choice, choose, update
 from privbandits_cli.audit.twins import carrier, copy, leak, unequal
 from privbandits_cli.audit.verdict import EXACT, Audit
-from privbandits_cli.games.linear import Draws, Floats, choose, loss_set, update
+from privbandits_cli.games.linear import Draws, Floats, loss_set
 from privbandits_cli.games.views import Leader
 from privbandits_cli.numerics.jit import PluginError, Records, unbound
 
-choice: Any = unbound  # these are bound when a loop is compiled
-found: Any = unbound
+found: Any = unbound  # bound when a loop is compiled
 
 REPEATS = 8  # tables of the numbers of the other experts
 REDRAWN = 64  # tables of all numbers, for a choice that does not depend on its own numbers

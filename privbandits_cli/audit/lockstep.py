@@ -10,17 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.audit.target import Target, canary, choose, released, update, values
+from privbandits_cli.audit.target import Target, canary, choice, choose, released, settled, trial, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy, View
 from privbandits_cli.numerics.jit import Records, unbound
 
 observe: Any = unbound  # these are bound when a loop is compiled
-settled: Any = unbound
 ranges: Any = unbound
-choice: Any = unbound
-trial: Any = unbound
 reach: Any = unbound
 BOUNDED = True  # bound to False for an algorithm whose gains may be outside [0, 1]
 MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round

@@ -25,7 +25,7 @@ from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
 from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import compiled, values_settled
 from privbandits_cli.audit.numbers import laplace_number
-from privbandits_cli.audit.target import Target, values
+from privbandits_cli.audit.target import Target, choice, settled, trial, values
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import Audit, judged, like_these
 from privbandits_cli.games.bandit import Draws, Floats
@@ -33,10 +33,7 @@ from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.bits import stream, uniform
 from privbandits_cli.numerics.jit import PluginError, Records, unbound
 
-modulus: Any = unbound  # these are bound when a loop is compiled
-choice: Any = unbound
-trial: Any = unbound
-settled: Any = unbound
+modulus: Any = unbound  # bound when a loop is compiled
 
 GAMES = 32
 ROUNDS = 2**21  # of all games, about

@@ -20,15 +20,14 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import LONGEST, RARE, pairs
 from privbandits_cli.audit.linear_games import Refuted
-from privbandits_cli.audit.target import Target, rare
+from privbandits_cli.audit.target import Target, choose, rare, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, assuming, like_these
-from privbandits_cli.games.bandit import Floats, Numbers, choose, update
+from privbandits_cli.games.bandit import Floats, Numbers
 from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import Records, unbound
 
-values: Any = unbound  # these are bound when a loop is compiled
-draw: Any = unbound
+draw: Any = unbound  # these are bound when a loop is compiled
 earn: Any = unbound
 
 REPEATS = 8  # games with the same canary

@@ -21,6 +21,9 @@ released: Any = unbound
 probabilities: Any = unbound
 canary: Any = unbound
 values: Any = unbound
+choice: Any = unbound
+trial: Any = unbound
+settled: Any = unbound
 
 GRIDS = 2, 3, 4, 10  # of round gains
 TAIL = 53  # the rarest numbers that are tried have the probability 2^-TAIL
