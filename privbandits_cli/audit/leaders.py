@@ -93,6 +93,14 @@ def log_chance(states: Records, own: Floats, i: int, uniform: bool) -> float:
     return edge - math.log(2.0) if edge < 0.0 else math.log1p(-math.exp(-edge) / 2.0)
 
 
+class Play(NamedTuple):
+    """A game: its state, its losses `[round, N]`, and its numbers."""
+
+    state: Records
+    given: Floats
+    numbers: Dealt
+
+
 @dataclass
 class Race:
     """The rounds of an audit of leaders.
@@ -112,11 +120,12 @@ class Race:
         self._calls = calls | {"log_chance": self.target.call(log_chance, **calls)}
         self._advance = self.target.loop(advance)
 
-    def advanced(self, state: Records, given: Floats, numbers: Dealt, start: int) -> tuple[Records, Floats]:
-        """The state and the points after playing on from round `start`."""
-        state, points = state.copy(), np.zeros_like(given)
-        self._advance(state, given.copy(), numbers.since(start), points)
-        return state, points
+    def on(self, play: Play, start: int, stop: int) -> tuple[Play, Floats]:
+        """The game after these rounds, and its points in them, `[round, N]`."""
+        state, given = play.state.copy(), play.given[start:stop].copy()
+        points = np.zeros_like(given)
+        self._advance(state, given, play.numbers.since(start), points)
+        return play._replace(state=state), points
 
     def chosen(self, state: Records, own: Floats) -> int:
         """The expert that is chosen with these numbers."""
@@ -200,11 +209,11 @@ def twins(race: Race) -> None:
             if start in race.starts:
                 leader = race.chosen(plays[0].state, race.own(plays[0].numbers, start))
                 race.force(plays[1].state, plays[1].numbers, start, leader)
-            ends = [race.advanced(play.state, play.given[start:stop], play.numbers, start) for play in plays]
+            ends = [race.on(play, start, stop) for play in plays]
             wrong = np.flatnonzero((ends[0][1] != ends[1][1]).any(axis=1))
             if len(wrong):
                 raise Refuted(_unlike(race, plays, start, start + int(wrong[0])))
-            plays = [play._replace(state=state) for play, (state, _) in zip(plays, ends, strict=True)]
+            plays = [play for play, _ in ends]
 
 
 def _other_losses(race: Race, twin: int) -> Floats:
@@ -224,20 +233,12 @@ def _other_losses(race: Race, twin: int) -> Floats:
     return given
 
 
-class Play(NamedTuple):
-    """A game: its state, its losses `[round, N]`, and its numbers."""
-
-    state: Records
-    given: Floats
-    numbers: Dealt
-
-
 def _unlike(race: Race, plays: list[Play], start: int, t: int) -> str:
     """The words on two games that were alike until round `start`, and play other points in round t."""
-    own, other = (race.advanced(play.state, play.given[start:t], play.numbers, start)[0] for play in plays)
+    own, other = (race.on(play, start, t)[0].state for play in plays)
 
     def point(state: Records) -> Floats:
-        return race.advanced(state, plays[0].given[t : t + 1], plays[0].numbers, t)[1]
+        return race.on(plays[0]._replace(state=state), t, t + 1)[1]
 
     fields = carrier(own, other, lambda state: bool((point(state) != point(own)).any()))
     return leak(t, "choices", "other experts", "losses", fields)
@@ -247,21 +248,15 @@ def largest_cost(race: Race) -> tuple[float, float, int]:
     """The largest lower and upper limits on the ε of a canary, and the round of the largest lower limit, from 0."""
     target, rng, (least, most, worst) = race.target, race.target.stream("rounds"), (0.0, 0.0, 0)
     play = Play(target.state, losses_of(target, race.starts[-1], 0), again(target, race.first, "canaries"))
-    before = 0
+    before, behind = 0, int(min(target.setting.horizon, math.ceil(BEHIND / target.claim.epsilon)))
     for start, stop in pairwise(race.starts[:-1]):
-        state, before = race.advanced(play.state, play.given[before:start], play.numbers, before)[0], start
-        play = play._replace(state=state)
-        for i, far in product(range(target.setting.n_arms), {0, min(stop - start - 1, _behind(target))}):
+        play, before = race.on(play, before, start)[0], start
+        for i, far in product(range(target.setting.n_arms), {0, min(stop - start - 1, behind)}):
             t = int(rng.integers(start + far, stop))
             low, high = _cost(race, _canaries(race, play, range(start, stop), t, i, far), start, i)
             least, worst = max((least, worst), (low, t))
             most = max(most, high)
     return least, most, worst
-
-
-def _behind(target: Target[Leader]) -> int:
-    """The number of rounds in which one expert alone must lose until it is far behind."""
-    return int(min(target.setting.horizon, math.ceil(BEHIND / target.claim.epsilon)))
 
 
 def _canaries(race: Race, play: Play, epoch: range, t: int, i: int, far: int) -> list[Play]:
@@ -288,22 +283,15 @@ def _cost(race: Race, plays: list[Play], start: int, i: int) -> tuple[float, flo
     """Lower and upper limits on the ε that a canary costs in the choices of expert i after its epoch."""
     least, most = 0.0, 0.0
     for begin, stop in pairwise(race.starts[race.starts.index(start) : -1]):
-        plays = [
-            play._replace(state=race.advanced(play.state, play.given[begin:stop], play.numbers, begin)[0])
-            for play in plays
-        ]
+        plays = [race.on(play, begin, stop)[0] for play in plays]
         own, other, anew = (play.state for play in plays)
         if not unequal(own, other):
             break
         if unequal(own, anew):
             raise Unclear("the numbers of a choice stay in the state, and the loss is in a later choice, too")
-        costs = [
-            here - there if here != there else 0.0
-            for here, there in (
-                (race.log_chance(own, table, i), race.log_chance(other, table, i))
-                for table in race.tables(f"others {stop}", REPEATS)
-            )
-        ]
+        tables = race.tables(f"others {stop}", REPEATS)
+        chances = [(race.log_chance(own, table, i), race.log_chance(other, table, i)) for table in tables]
+        costs = [here - there if here != there else 0.0 for here, there in chances]
         least += max(0.0, min(costs), -max(costs))
         most += max(map(abs, costs))
         leader = race.chosen(own, race.own(plays[0].numbers, stop))
