@@ -13,15 +13,16 @@ from typing import Any, get_args
 
 import numpy as np
 
+from privbandits_cli.audit import excuses
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
 from privbandits_cli.audit.bits import audit_bits
 from privbandits_cli.audit.contexts import Games, audit_contexts
+from privbandits_cli.audit.coupling import audit_noise
 from privbandits_cli.audit.experts import audit_experts
 from privbandits_cli.audit.fits import audit_fits
 from privbandits_cli.audit.leaders import audit_leaders
 from privbandits_cli.audit.modular_sums import audit_sums
-from privbandits_cli.audit.noisy_gains import audit_noise
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.noisy_sums import audit_prefixes
 from privbandits_cli.audit.numbers import given_more
@@ -178,6 +179,12 @@ def _field_error(view: views.View, field: Any, setting: Setting, state: Records)
     return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
 
 
+def _audit_released(target: Target[views.Release]) -> Audit:
+    """The audit of noisy gains, or of reports of one bit, if no other number moves them than `rng.uniform`."""
+    found = audit_noise(target)
+    return audit_bits(target) if found.found == excuses.UNIFORM.format(target.noise) else found
+
+
 def _audit_noisy(target: Target[views.Noisy]) -> Audit:
     """The audit of noisy numbers of the arms: of whole numbers mod M, or of numbers with noise of a scale."""
     return audit_noise(target) if target.view.noise is None else audit_sums(target)
@@ -207,7 +214,7 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
 
 
 AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
-    ("bandit", views.Release): audit_noise,
+    ("bandit", views.Release): _audit_released,
     ("bandit", views.Noisy): _audit_noisy,
     ("bandit", views.Arms): audit_arms,
     ("linear", views.Release): audit_losses,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from privbandits_cli.audit import auditor, contexts, coupling, fits, linear_games, noisy_gains, noisy_sums, posteriors
+from privbandits_cli.audit import auditor, contexts, coupling, fits, linear_games, noisy_sums, posteriors
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.steps import composition, steps
@@ -48,8 +48,8 @@ def test_arms_that_are_never_the_best_are_printed(monkeypatch):
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("name", "own"), [("dp_ucb", {}), ("adap_ucb", {"epsilon": 1.0})])
 def test_gains_that_were_not_changed_alone_are_printed(name, own, monkeypatch):
-    monkeypatch.setattr(noisy_gains, "EVERY", 8)
-    monkeypatch.setattr(noisy_gains, "CANARIES", 2)
+    monkeypatch.setattr(coupling, "EVERY", 8)
+    monkeypatch.setattr(coupling, "CANARIES", 2)
     some, all_of_them = (found(name, Setting(rounds, 2), 2**10, **own) for rounds in (40, 8))
     assert some.verdict == "CONSISTENT" and "gains cost at most what the " in some.assumed
     assert all_of_them.verdict != "VIOLATION" and "gains cost" not in all_of_them.assumed
