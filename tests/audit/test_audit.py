@@ -8,6 +8,7 @@ from scipy import stats
 
 from privbandits_cli.audit import arms, coupling, modular_sums
 from privbandits_cli.audit.auditor import AUDITS, audit
+from privbandits_cli.audit.target import rare
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.steps import composition, steps
 from tests.audit import FAST, SHORT, conforms, each
@@ -154,6 +155,18 @@ def check_long(longest, budget=2**12):
     found = audit(make("adap_ucb", epsilon=1.0).tuned(long), long, budget=budget)
     assert found.verdict == "CONSISTENT" and f"{longest:,} rounds" in found.played
     assert found.assumed.startswith(f"rounds after {longest:,} are like these")
+
+
+@pytest.mark.parametrize("kind", ["uniform", "laplace", "normal"])
+def test_rare_numbers_have_probabilities_of_all_sizes_at_both_ends(kind):
+    """The logarithm of the probability beyond them is uniform down to 2^-53. Control: ordinary numbers."""
+    law = {"uniform": stats.uniform, "laplace": stats.laplace, "normal": stats.norm}[kind]
+    rng = np.random.default_rng(2)
+    numbers, ordinary = rare(kind, 2000, rng), law.rvs(size=2000, random_state=rng)
+    tails = [np.minimum(law.cdf(some), law.sf(some)) for some in (numbers, ordinary)]
+    own, control = (stats.kstest(-np.log2(some) / 53, "uniform").pvalue for some in tails)
+    assert own > 1e-6 > control and (kind != "uniform" or numbers.max() < 1.0)
+    assert abs((numbers > law.median()).sum() - 1000) < 6 * np.sqrt(500)
 
 
 # ------------------------------------------------------------------------------------------- evidence
