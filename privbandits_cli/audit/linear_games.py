@@ -98,18 +98,15 @@ class Dealt(NamedTuple):
         return Dealt(*Draws(*tables), *(cut - cut[0] for cut in cuts))
 
 
-def dealt(target: Target[Any], game: str = "first", most: int = ROUNDS) -> Dealt:
-    """The random numbers of the first rounds of a game; `game` selects which.
-
-    The file is asked for how many it takes in blocks of rounds, as in a run.
-    """
+def dealt(target: Target[Any]) -> Dealt:
+    """The random numbers of the first game, as many as the file asks for, in blocks of rounds as in a run."""
     parts: dict[str, list[Ints]] = {kind: [] for kind in Draws._fields}
-    for block in blocks(min(most, int(target.setting.horizon)), BLOCK):
+    for block in blocks(min(ROUNDS, int(target.setting.horizon)), BLOCK):
         asked = guards.asked(target.algorithm, "draws", target.setting, np.arange(block.start, block.stop))
         for kind, counts in parts.items():
             counts.append(asked.get(kind, np.zeros(len(block), np.int64)))
     marks = [np.append(0, np.cumsum(np.concatenate(counts))) for counts in parts.values()]
-    return again(target, Dealt(*Draws(*(np.empty(int(mark[-1])) for mark in marks)), *marks), game)
+    return again(target, Dealt(*Draws(*(np.empty(int(mark[-1])) for mark in marks)), *marks), "first")
 
 
 def again(target: Target[Any], numbers: Dealt, game: str) -> Dealt:
@@ -361,12 +358,6 @@ class Bench:
 
 
 NOT_LINEAR = "is not the sum of the losses and of noise that does not depend on them and is linear in `rng.{}`"
-
-
-def bench(target: Target[Any], kind: str, most: int = ROUNDS) -> Bench:
-    """The games of an audit, of at most this many rounds."""
-    numbers = dealt(target, most=most)
-    return Bench(target, kind, numbers, losses_of(target, numbers.rounds, 0))
 
 
 def first_row(wrong: NDArray[np.bool_]) -> int:

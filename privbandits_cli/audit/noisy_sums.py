@@ -32,11 +32,11 @@ from privbandits_cli.audit.linear_games import (
     Unclear,
     again,
     assumed,
-    bench,
     check_view,
     copied,
     dealt,
     first_row,
+    losses_of,
     played,
     step_of,
 )
@@ -245,14 +245,14 @@ def _so_far(table: Bench) -> Audit:
 
 def made_of(target: Target[Noisy]) -> Bench:
     """The games of an audit. The noise is made of normal numbers if there are any, and no Laplace numbers."""
-    asked = {kind for kind, table in zip(Draws._fields, dealt(target), strict=False) if len(table)}
-    kind = "normal" if asked & {"normal", "laplace"} == {"normal"} else "laplace"
+    numbers = dealt(target)
+    kind = "normal" if len(numbers.normal) and not len(numbers.laplace) else "laplace"
     pure = kind == "normal" and target.claim.delta == 0
     wrong = "has Gaussian noise: it needs a guarantee with δ > 0" * pure
     if target.view.noise is not None:
         wrong = "is of whole numbers mod M, as only bandits have: leave out `modulus` and `noise`"
     check_view(target, "full", wrong)
-    return bench(target, kind)
+    return Bench(target, kind, numbers, losses_of(target, numbers.rounds, 0))
 
 
 # ------------------------------------------------------------------------------------- long games
