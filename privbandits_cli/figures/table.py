@@ -40,7 +40,6 @@ CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "medi
 class Table:
     """A figure over rounds, or against a swept parameter, as data."""
 
-    title: str
     panels: dict[Name, list[Line]]
     x_label: str  # `round`, or the swept parameter in words and symbols
     centre: str
@@ -169,7 +168,6 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         panels = {title: _priced(lines, plot.price) for title, lines in panels.items()}
     floors = [curve.label.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
-        title=config.get("title", ""),
         panels=panels,
         x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round",
         centre=CENTRES[summary.get("centre", "median_of_means")],

@@ -199,7 +199,7 @@ def test_regrets_over_the_logarithm_of_the_rounds():
 
 def drawn_of(*lines, log=True, bars="gini", top=None):
     """A table of one panel with these lines, and its figure."""
-    made = table.Table("", {Name("P"): list(lines)}, "ε", "mean", table.BARS[bars], 12, log, 9, top=top)
+    made = table.Table({Name("P"): list(lines)}, "ε", "mean", table.BARS[bars], 12, log, 9, top=top)
     return made, plot.figure(made)
 
 
@@ -361,7 +361,7 @@ def labelled(label, panels):
     x = np.arange(1.0, 5.0)
     lines = [Line("exp3", Name(f"{label}{k}"), x, x * k, x * 0, x * 0, 24, None) for k in (1, 2)]
     titles = [Name(f"{label} {place}") for place in range(panels)]
-    return table.Table("", dict.fromkeys(titles, lines), "round", "mean", "none", 0, False, 24)
+    return table.Table(dict.fromkeys(titles, lines), "round", "mean", "none", 0, False, 24)
 
 
 @pytest.mark.slow
