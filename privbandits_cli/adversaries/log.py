@@ -65,7 +65,7 @@ class Parameters(PlaysActions):
         return super().tuned(setting).model_copy(update=dict(names))
 
     def events_of_log(self, setting: Setting, rng: Generator) -> Events:
-        log, half = self.read(self.found()), math.sqrt(0.5)
+        log, half = self.read(self.path_here()), math.sqrt(0.5)
         order = rng.permutation(len(log.rows))
         order = order[rng.random(len(order)) * log.propensities[order] < log.least]
         factor, none = log.factor * half, np.zeros((setting.known().dimension, setting.n_arms))

@@ -61,7 +61,7 @@ class Parameters(PlaysRows, bandit.Adversary):
     )
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
-        rows = table(self.found())
+        rows = table(self.path_here())
         for places in self.places(len(rows), rng, blocks):
             yield self._scaled(np.asarray(rows[places], np.float64))
 

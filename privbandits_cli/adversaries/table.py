@@ -47,7 +47,7 @@ class Parameters(PlaysRows, PlaysActions):
         return super().tuned(setting).model_copy(update={"target": self.read(self.file).target})
 
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
-        table, k = self.read(self.found()), setting.n_arms
+        table, k = self.read(self.path_here()), setting.n_arms
         width, half = 1 + len(table.names), math.sqrt(0.5)
         arms, means = np.empty((0, k * width, k)), np.empty((0, k))
         for places in self.places(len(table.rows), rng, blocks):

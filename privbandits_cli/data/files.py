@@ -27,7 +27,7 @@ Places = slice | Ints
 
 
 class PlaysFile(players.Adversary):
-    """The file of an adversary."""
+    """An adversary that plays a file."""
 
     path: str = Field(description="the file, relative to the working directory")
     sha256: str | None = Field(None, description="sha256 of the file; default: that of the current file")
@@ -53,7 +53,7 @@ class PlaysFile(players.Adversary):
     def reads(self) -> tuple[str, ...]:
         return () if self.path in shipped() else (self.path,)
 
-    def found(self) -> str:
+    def path_here(self) -> str:
         """The path of the file from here: a worker may run in another folder, or on another machine.
 
         Raises ValueError if the file has changed since the run began.
@@ -87,7 +87,7 @@ class PlaysFile(players.Adversary):
 
 
 class PlaysRows(PlaysFile):
-    """A file whose rows are rounds, one after the other."""
+    """An adversary that plays the rows of a file, one a round."""
 
     order: Literal["file", "shuffled"] = Field(
         "file", description="the order of the rows; `shuffled` is a new order in each trial"
@@ -117,7 +117,7 @@ class PlaysRows(PlaysFile):
 
 
 class PlaysActions(PlaysFile, contextual.Adversary):
-    """A file with K classes or actions and p features x, each scaled to [0, 1], and x into the unit ball.
+    """An adversary that plays a file with K classes or actions and p features x, scaled into the unit ball.
 
     The arm of action a is e_a ⊗ z with z = (1, x)/√2, so a linear learner has a model of its own for each action.
     """

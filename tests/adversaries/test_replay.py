@@ -123,6 +123,13 @@ def test_regret_is_that_of_the_log():
 # -------------------------------------------------------------------------------------------------- errors
 
 
+def refused(parameters):
+    """Why a config that replays a file with these parameters is refused."""
+    with pytest.raises(ConfigError) as error:
+        load(Path("small.yaml"), [f"adversary={{name: replay, {parameters}}}"])
+    return str(error.value)
+
+
 def spoiled(row, text, name="bad.csv", header=False):
     lines = Path("log.csv").read_text().splitlines()
     lines[row - 1] = text
@@ -149,11 +156,9 @@ def spoiled(row, text, name="bad.csv", header=False):
 )
 def test_a_wrong_value_is_reported_with_its_row_and_column(text, message):
     spoiled(17, text)
-    with pytest.raises(ConfigError, match=re.escape(message)):
-        load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
+    assert message in refused("path: bad.csv")
     spoiled(17, text, header=True)  # the number counts all lines of the file, including the header
-    with pytest.raises(ConfigError, match=re.escape(message.replace(":17", ":18"))):
-        load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
+    assert message.replace(":17", ":18") in refused("path: bad.csv")
 
 
 @pytest.mark.parametrize("factor", [1234567.891, 1.01234567, -1e12])
@@ -243,9 +248,7 @@ def test_an_invalid_file_is_refused(parameters, message):
     np.save("words.npy", np.array([["a", "b", "c"]]))
     np.savetxt("two.csv", ROWS[:, :2], delimiter=",")
     np.savetxt("short.csv", ROWS[:200], delimiter=",")
-    with pytest.raises(ConfigError) as error:
-        load(Path("small.yaml"), [f"adversary={{name: replay, {parameters}}}"])
-    assert message in str(error.value)
+    assert message in refused(parameters)
 
 
 LOG = "is a log of the arms that were played, by its columns {}, but every round needs the gain of every arm: estimate"
@@ -271,9 +274,8 @@ INDEX = "column {} is an index of the rows: leave it out, with pandas by `to_csv
 def test_a_log_or_an_index_is_no_table_of_gains(text, message):
     Path("log.csv").write_text(text)
     for scale in ("", ", scale: [0, 10]"):
-        with pytest.raises(ConfigError) as error:
-            load(Path("small.yaml"), [f"adversary={{name: replay, path: log.csv{scale}}}"])
-        assert message in str(error.value) and "scale:" not in str(error.value).partition("': ")[2]
+        said = refused(f"path: log.csv{scale}")
+        assert message in said and "scale:" not in said.partition("': ")[2]
 
 
 def test_an_index_is_found_in_an_array_and_two_rows_of_gains_are_none():

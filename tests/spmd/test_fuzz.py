@@ -12,17 +12,7 @@ from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.spmd.source import Unsupported
 from tests.conftest import some
 from tests.spmd.bugs import BUGS, OF_GAMES, planted
-from tests.spmd.playing import (
-    GAMES,
-    ROUNDS,
-    Alone,
-    game_of,
-    one_by_one,
-    other_game_of,
-    plainly,
-    play_other,
-    together,
-)
+from tests.spmd.playing import GAMES, ROUNDS, Alone, game_of, one_by_one, other_game_of, plainly, play_other, together
 from tests.spmd.programs import Writer
 from tests.spmd.test_steps import file_of
 
@@ -63,34 +53,40 @@ def differs(game, other=plainly, **how):
     return here != there
 
 
-def count(seeds, folder, other=plainly, compiled=False, **how):
-    """Programs that differ, and how many lockstep does not play."""
+def count(seeds, differs):
+    """Seeds of programs that differ, and how many programs lockstep does not play."""
     wrong, left = [], 0
     for seed in seeds:
         try:
-            if differs(game_of(Writer(seed, ERRORS, compiled).file(), folder), other, **how):
+            if differs(seed):
                 wrong.append(seed)
         except Unsupported:
             left += 1
     return wrong, left
 
 
+def program(seed, folder, errors=ERRORS, compiled=False):
+    """The game of a bandit's random program."""
+    return game_of(Writer(seed, errors, compiled).file(), folder)
+
+
 def test_random_programs_are_played_as_in_plain_python(tmp_path):
-    wrong, left = count(range(0, FEW, 2), tmp_path)
+    wrong, left = count(range(0, FEW, 2), lambda seed: differs(program(seed, tmp_path)))
     assert wrong == [] and left <= (1 - PLAYED) * FEW / 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_some_thousand_programs_are_played_as_in_plain_python(part, tmp_path):
-    wrong, left = count(range(1000 + part, 1000 + MANY, PARTS), tmp_path)
+    wrong, left = count(range(1000 + part, 1000 + MANY, PARTS), lambda seed: differs(program(seed, tmp_path)))
     assert wrong == [] and left <= (1 - PLAYED) * MANY / PARTS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [8, 16, 32])
 def test_programs_of_compiled_loops_are_played_as_by_the_loop_for_one_trial(width, tmp_path):
-    wrong, left = count(range(width, 100 * width, 32), tmp_path, one_by_one, compiled=True, width=width)
+    seeds = range(width, 100 * width, 32)
+    wrong, left = count(seeds, lambda seed: differs(program(seed, tmp_path, compiled=True), one_by_one, width=width))
     assert wrong == [] and left <= 0.25 * 100
 
 
@@ -99,7 +95,7 @@ def test_errors_are_those_of_the_loop_for_one_trial(tmp_path):
     """The same class and message, and as many errors as make this a test."""
     raised = 0
     for seed in range(3000, 3060):
-        game = game_of(Writer(seed, 0.06).file(), tmp_path)
+        game = program(seed, tmp_path, errors=0.06)
         here, there = together(game).error, one_by_one(game).error
         if isinstance(here, Alone):
             played = together(game, again=True).error
@@ -140,21 +136,9 @@ def other_differs(seed, name, folder, errors=ERRORS, compiled=True):
     return found(here.error) not in map(found, filter(None, errors))
 
 
-def count_others(seeds, name, folder, **how):
-    """The same as `count`, of another game."""
-    wrong, left = [], 0
-    for seed in seeds:
-        try:
-            if other_differs(seed, name, folder, **how):
-                wrong.append(seed)
-        except Unsupported:
-            left += 1
-    return wrong, left
-
-
 @pytest.mark.parametrize("name", GAMES)
 def test_programs_of_other_games_are_played_as_in_plain_python(name, tmp_path):
-    wrong, left = count_others(range(FEW // 10), name, tmp_path, compiled=False)
+    wrong, left = count(range(FEW // 10), lambda seed: other_differs(seed, name, tmp_path, compiled=False))
     assert wrong == [] and left <= 1
 
 
@@ -162,7 +146,8 @@ def test_programs_of_other_games_are_played_as_in_plain_python(name, tmp_path):
 @pytest.mark.parametrize("errors", [ERRORS, 0.06])
 @pytest.mark.parametrize("name", GAMES)
 def test_programs_of_other_games_are_played_as_by_the_loop_for_one_trial(name, errors, tmp_path):
-    wrong, left = count_others(range(2000, 2000 + MANY // 20), name, tmp_path, errors=errors)
+    seeds = range(2000, 2000 + MANY // 20)
+    wrong, left = count(seeds, lambda seed: other_differs(seed, name, tmp_path, errors=errors))
     assert wrong == [] and left <= 0.25 * MANY / 20
 
 
