@@ -336,7 +336,7 @@ def test_an_error_is_shown_at_its_line_before_anything_is_played(old, new, messa
             '    feedback = "bandit"\n    display',
             "`update` should take (state, x, loss, rng)\n",
         ),
-        ("linear", "x /=", "x += rng.normal[1]\n    x /=", "rng.normal holds no random numbers: write `draws(self, setting, rounds)`"),
+        ("linear", "x /=", "x += rng.normal[1]\n    x /=", "rng.normal holds no random numbers: write `draws(self, "),
         ("linear", "x /=", "x += np.random.rand()\n    x /=", "np.random.rand draws other numbers"),
         ("contextual", "if rng.random()", "if np.random.rand()", "np.random.rand draws other numbers"),
         pytest.param(
