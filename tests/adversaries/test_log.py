@@ -174,8 +174,8 @@ def replayed(made, events, policy, rounds):
     with uncompiled():
         asked = compile_step(ask, **fixed)
         x, rewards = np.empty(9), []
-        for t in range(rounds):
-            rewards.append(take(events, t, asked(None, events, None), x)[0])
+        for _ in range(rounds):
+            rewards.append(take(events, asked(None, events, None), x)[0])
     return np.mean(rewards), int(events.places["seen"][0])
 
 
