@@ -111,7 +111,7 @@ def finals(table: Table) -> list[Finals]:
 def _cells(lines: Sequence[Line]) -> dict[str, dict[float, Cell]]:
     """The regrets of a panel by the label of the line and x; a level line has one value at each x of the panel."""
     every = [float(x) for line in lines for x in line.x]
-    found = {}
+    found: dict[str, dict[float, Cell]] = {}
     for line in lines:
         columns = (part.tolist() for part in (line.x, line.regret, line.below, line.above))
         cells = {x: Cell(*rest) for x, *rest in zip(*columns, strict=True)}
