@@ -19,7 +19,7 @@ from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
-from privbandits_cli.mechanisms.phased import Phased, begin, end, ended, phases
+from privbandits_cli.mechanisms.phased import CAVEAT, begin, end, ended, phases
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -30,9 +30,6 @@ class Parameters(bandit.Algorithm):
     display = "AdaC-UCB"
     private = True
     drawn = ("normal",)
-    made_private_by = "Gaussian noise on the sum of each phase"
-    observed = views.Noisy("sums")
-    general_caveats = Phased.general_caveats
 
     rho: float = Field(ge=1e-18, le=1e18, description="ρ")
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
@@ -50,6 +47,15 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         own = phases(setting.n_arms, math.sqrt(1 / (2 * self.rho)))
         return record(beta=self.beta, inverse=1 / self.rho, **own)
+
+    def mechanism(self) -> str:
+        return "Gaussian noise on the sum of each phase"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("sums")
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return [CAVEAT]
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Episodes are disjoint, and the mean of each is noised once. So the release of a gain is √(2ρ)-GDP."""

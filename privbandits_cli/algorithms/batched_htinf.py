@@ -32,7 +32,6 @@ class Parameters(bandit.Algorithm):
     read = "secondary"
     display = "Batched HTINF"
     private = True
-    general_caveats = ("HTINF is written from memory, without its paper; the regret bound is our own derivation.",)
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; a block has τ = ⌈1/ε⌉ rounds")
     sigma: Size = Field(math.sqrt(6), description="σ of HTINF, E l² <= σ² for the noisy means; √3 would suffice")
@@ -56,6 +55,9 @@ class Parameters(bandit.Algorithm):
 
     def periods(self) -> dict[str, int]:
         return self.blocks().periods()
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["HTINF is written from memory, without its paper; the regret bound is our own derivation."]
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from self.blocks().errors(setting)

@@ -99,7 +99,6 @@ class Parameters(Distributed):
     read = "paper"
     display = "Dist-DP-SE"
     drawn = ("laplace", "bits")
-    made_private_by = "discrete Laplace noise on the sum of each batch, drawn by its users"
 
     def view(self, setting: Setting) -> views.Noisy:
         return views.Noisy("seen", modulus="modulus", noise=DiscreteLaplace(1 / self.epsilon))
@@ -107,6 +106,9 @@ class Parameters(Distributed):
     def state(self, setting: Setting) -> Records:
         log = math.log(2 * setting.horizon)
         return self.batches(setting, self.epsilon, math.sqrt(2) / self.epsilon, 1 / self.epsilon, log)
+
+    def mechanism(self) -> str:
+        return "discrete Laplace noise on the sum of each batch, drawn by its users"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Batches and arms are disjoint: a gain moves one sum, by at most g, and the noise of a sum has scale g/ε."""

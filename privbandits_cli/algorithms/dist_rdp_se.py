@@ -37,7 +37,6 @@ class Parameters(Distributed):
     read = "paper"
     display = "Dist-RDP-SE"
     drawn = ("bits",)
-    made_private_by = "Skellam noise on the sum of each batch, drawn by its users"
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of the noise, whose variance is g²/ε²")
     delta: Chance | None = Field(None, description="δ at which the ε of the guarantee is stated; default T^-2")
@@ -69,6 +68,9 @@ class Parameters(Distributed):
         log, s = math.log(2 * setting.horizon), self.s
         sigma, h = (2 + math.sqrt(2) / s) / self.epsilon, 1 / (s * self.epsilon)
         return self.batches(setting, s * self.epsilon, sigma, h, 2 * math.sqrt(log), math.sqrt(2) * log)
+
+    def mechanism(self) -> str:
+        return "Skellam noise on the sum of each batch, drawn by its users"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Batches and arms are disjoint: a gain moves one sum, by at most g. Nothing is known at δ = 0."""

@@ -44,7 +44,6 @@ class Aggregating(linear.Algorithm):
 
     private = True
     later = frozenset({"counter", "buffers"})
-    observed = views.Noisy("wrapped.losses")
 
     delta: Chance | None = Field(None, description="δ of Gaussian noise; default T^-2")
     spare: counters.Spare = Field(
@@ -63,6 +62,9 @@ class Aggregating(linear.Algorithm):
     def law(self) -> Law:
         """The law of the noise."""
         return "gaussian"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("wrapped.losses")
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)

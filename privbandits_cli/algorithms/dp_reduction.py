@@ -32,11 +32,13 @@ class NoisyGains(bandit.Algorithm):
     """A base that sees each gain only with Laplace noise of scale λ = 1/ε."""
 
     private = True
-    observed = views.Release()
     theorem: ClassVar[str]
 
     epsilon: float = Field(description="ε")
     base: bandit.Algorithm = Field(description="the algorithm that is made private")
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Release()
 
     def errors(self, setting: Setting) -> Iterator[str]:
         unfit = list(super().errors(setting))

@@ -22,13 +22,17 @@ class Parameters(Truncating):
     display = "DP-Robust-SE"
     private = True
     drawn = ("laplace",)
-    made_private_by = "Laplace noise on the mean of each epoch"
-    observed = views.Noisy("means", canary)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon)
+
+    def mechanism(self) -> str:
+        return "Laplace noise on the mean of each epoch"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("means", canary)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bound of Theorem 3; lower bound: the test of the sign of one noisy mean."""

@@ -33,7 +33,6 @@ class Parameters(Optimist):
     display = "DP-Robust-UCB"
     private = True
     drawn = ("laplace",)
-    made_private_by = "a tree an arm of truncated gains, Laplace noise on every node"
     later = frozenset({"counter"})
     calibrations: ClassVar = {"certified": {}, "paper": {"levels": "printed"}}
 
@@ -55,6 +54,9 @@ class Parameters(Optimist):
     def divisor(self, setting: Setting) -> float:
         """The divisor of ε for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
         return self.tree(setting).nodes if self.levels == "exact" else math.log(setting.horizon)
+
+    def mechanism(self) -> str:
+        return "a tree an arm of truncated gains, Laplace noise on every node"
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:

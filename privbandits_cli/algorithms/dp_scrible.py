@@ -31,7 +31,6 @@ class Parameters(linear.Algorithm):
     feedback: ClassVar[Feedback] = "bandit"
     display = "DP-SCRiBLe"
     private = True
-    observed = views.Release()
     calibrations: ClassVar = {"certified": {}, "paper": {"calibration": "printed"}}
     formerly: ClassVar = {"calibration": {"corrected": "honest"}}
 
@@ -81,6 +80,9 @@ class Parameters(linear.Algorithm):
 
     def remarks(self, setting: Setting) -> list[str]:
         return self.base.remarks(setting)
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Release()
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Lemma 4.2 for the replacement of a loss, which is tight; lower bound at δ: the test of the first noisy loss.

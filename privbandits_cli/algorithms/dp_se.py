@@ -27,8 +27,6 @@ class Parameters(Eliminating):
     display = "DP-SE"
     private = True
     drawn = ("laplace",)
-    made_private_by = "Laplace noise on the mean of each epoch"
-    observed = views.Noisy("means")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     beta: Chance = left_out("β, failure probability of the confidence; default 1/T")
@@ -40,6 +38,12 @@ class Parameters(Eliminating):
         state = record(**contest(setting.n_arms), beta=self.beta, epsilon=self.epsilon)
         begin(state[0])
         return state
+
+    def mechanism(self) -> str:
+        return "Laplace noise on the mean of each epoch"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("means")
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Epochs and arms are disjoint, and each mean is noised once; lower bound: the test of a noisy mean's sign."""

@@ -34,11 +34,6 @@ class Parameters(lazy_dp_ts.Parameters):
 
     read = "paper"
     display = "DP-TS"
-    made_private_by = "Laplace noise on the sum of each epoch, and a tree within it"
-    general_caveats = (
-        "The test of the noise observes the sum of each arm's first epoch, which has a single gain. Coupled games give "
-        "the privacy loss of a gain in all sums.",
-    )
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms
@@ -57,6 +52,15 @@ class Parameters(lazy_dp_ts.Parameters):
             ones=np.zeros(n_arms),  # p O + 1
             zeros=np.zeros(n_arms),  # (1 - p) O + 1
         )
+
+    def mechanism(self) -> str:
+        return "Laplace noise on the sum of each epoch, and a tree within it"
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return [
+            "The test of the noise observes the sum of each arm's first epoch, which has a single gain. Coupled "
+            "games give the privacy loss of a gain in all sums."
+        ]
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """A gain costs ε/2 in the sum of its epoch, and ε/2 in the levels of that epoch's tree.

@@ -26,13 +26,17 @@ class Parameters(tsallis_switch.Blocks):
     display = "DP-Tsallis-Switch"
     private = True
     drawn = ("uniform", "laplace")
-    made_private_by = "Laplace noise on the loss of each block"
-    observed = views.Noisy("losses")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
 
     def state(self, setting: Setting) -> Records:
         return self.first(setting, scale=1 / self.epsilon)
+
+    def mechanism(self) -> str:
+        return "Laplace noise on the loss of each block"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("losses")
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Blocks are disjoint, and the loss of each is noised once; lower bound: the test of a noisy loss's sign."""

@@ -23,7 +23,6 @@ class Parameters(bandit.Algorithm):
 
     read = "paper"
     display = "EXP3-IX"
-    general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 
     eta: Size = left_out("η; default √(2 ln K/(KT))")
     gamma: Size = left_out("γ; default η/2")
@@ -35,6 +34,9 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         weights = exp2.Parameters(eta=self.eta, gamma=0.0).state(setting)[0]
         return record(implicit=self.gamma, **{name: weights[name] for name in weights.dtype.names})
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["No privacy is proved: with losses, the difference between two tables is amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """ln K/η + (η/2 + γ) K t in expectation, for oblivious adversaries; our own reading of Neu's proof.

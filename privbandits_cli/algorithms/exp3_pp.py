@@ -26,7 +26,6 @@ class Parameters(bandit.Algorithm):
 
     read = "paper"
     display = "EXP3++"
-    general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms
@@ -34,6 +33,9 @@ class Parameters(bandit.Algorithm):
         return record(
             t=1, root=0.5 * math.sqrt(math.log(n_arms) / n_arms), losses=np.zeros(n_arms), p=uniform, extra=uniform
         )
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["No privacy is proved: with losses, the difference between two tables is amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """4 √(K t ln K) against oblivious adversaries, for any ξ (Theorem 1)."""

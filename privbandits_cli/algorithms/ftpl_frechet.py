@@ -27,13 +27,15 @@ class Parameters(bandit.Algorithm):
     read = "paper"
     display = "FTPL-Fréchet"
     drawn = ("bits",)
-    general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 
     c: Size = Field(2.0, description="c of η_t = c/√t; 2 in the paper's figures, 0.42 in its proof")
     resamplings: int = Field(1, ge=1, le=1000, description="how many geometric numbers estimate 1/p by their mean")
 
     def state(self, setting: Setting) -> Records:
         return record(t=1, c=self.c, resamplings=self.resamplings, losses=np.zeros(setting.n_arms))
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["No privacy is proved: with losses, the difference between two tables is amplified."]
 
 
 def leader(state: Record, bits: Any, turn: int) -> int:

@@ -40,9 +40,6 @@ class Parameters(bandit.Algorithm):
     display = "Gaussian Thompson sampling"
     private = True
     drawn = ()
-    made_private_by = "the posterior's own Gaussian draws, with a larger variance"
-    observed = views.Noisy("drawn")
-    general_caveats = ("The paper's account is O(√T); the exact one is derived in the file of the algorithm.",)
 
     mu: float | None = Field(None, ge=1e-9, le=1e9, description="μ of the whole game; sets c")
     c: float = left_out("factor of the variance; default 1, or what mu takes", ge=1e-30, le=1e40)
@@ -65,6 +62,15 @@ class Parameters(bandit.Algorithm):
 
     def draws(self, setting: Setting) -> dict[str, int]:
         return {"normal": setting.n_arms}
+
+    def mechanism(self) -> str:
+        return "the posterior's own Gaussian draws, with a larger variance"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("drawn")
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The paper's account is O(√T); the exact one is derived in the file of the algorithm."]
 
     def errors(self, setting: Setting) -> Iterator[str]:
         ready = self.tuned(setting)

@@ -27,13 +27,15 @@ class Parameters(bandit.Algorithm):
 
     read = "secondary"
     display = "HTINF"
-    general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 
     sigma: Size = Field(1.0, description="σ, E l² <= σ² for the losses; 1 for gains in [0, 1]")
 
     def state(self, setting: Setting) -> Records:
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)
         return record(t=1, x=0.0, sigma=self.sigma, losses=np.zeros(setting.n_arms), p=uniform)
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["No privacy is proved: with losses, the difference between two tables is amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """√(Kt) (2σ + (4 + 2/Θ) / σ) for losses in [0, 1] and oblivious adversaries; derived as with noise."""

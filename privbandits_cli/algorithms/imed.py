@@ -22,7 +22,6 @@ class Parameters(bandit.Algorithm):
     read = "paper"
     display = "IMED"
     drawn = ()
-    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms
@@ -34,6 +33,9 @@ class Parameters(bandit.Algorithm):
             entropies=np.zeros(n_arms),
             logs=np.zeros(n_arms),  # ln n
         )
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
 
 
 def choose(state: Record, rng: Draws) -> int:

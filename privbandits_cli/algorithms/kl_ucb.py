@@ -31,7 +31,6 @@ class Parameters(bandit.Algorithm):
     read = "paper"
     display = "KL-UCB"
     drawn = ()
-    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
     c: float = Field(0.0, ge=0, le=1e9, description="c of ln t + c ln ln t; 3 in the proof")
 
@@ -49,6 +48,9 @@ class Parameters(bandit.Algorithm):
             means=np.zeros(n_arms),
             entropies=np.zeros(n_arms),
         )
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
 
 
 def choose(state: Record, rng: Draws) -> int:

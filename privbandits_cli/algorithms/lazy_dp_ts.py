@@ -13,7 +13,7 @@ P(Lap(1/ε) < -3 ln t/ε), and this is t^-3 / 2. So ln is the default.
 """
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,9 +37,6 @@ class Parameters(bandit.Algorithm):
     display = "Lazy-DP-TS"
     private = True
     drawn = ("laplace", "bits")
-    made_private_by = "Laplace noise on the sum of each epoch"
-    observed: ClassVar[views.View | None] = views.Noisy("sums")
-    general_caveats = ("The test of the noise observes the sum of each arm's first epoch, which has a single gain.",)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     log: Literal["e", "2"] = Field("e", description="the base of log t: `e` as in the paper's figures, `2` as printed")
@@ -57,6 +54,15 @@ class Parameters(bandit.Algorithm):
             ones=np.zeros(n_arms),  # p O + 1
             zeros=np.zeros(n_arms),  # (1 - p) O + 1
         )
+
+    def mechanism(self) -> str:
+        return "Laplace noise on the sum of each epoch"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("sums")
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The test of the noise observes the sum of each arm's first epoch, which has a single gain."]
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The epochs of an arm are disjoint, and each is noised once; lower bound: the test of a noisy sum's sign."""

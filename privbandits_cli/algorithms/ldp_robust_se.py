@@ -30,8 +30,6 @@ class Parameters(Truncating):
     power = 2
     pairs = 8.0
     drawn = ("laplace",)
-    made_private_by = "every gain truncated, then Laplace noise"
-    observed = views.Noisy("sums", canary)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     err: Literal["corrected", "printed"] = Field("corrected", description="√R, or the printed R, in the width")
@@ -39,6 +37,12 @@ class Parameters(Truncating):
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon, float(self.epochs), self.err == "printed")
+
+    def mechanism(self) -> str:
+        return "every gain truncated, then Laplace noise"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("sums", canary)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bound of Theorem 6; lower bound: the test of the sign of one report."""

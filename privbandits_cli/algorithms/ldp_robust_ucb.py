@@ -34,7 +34,6 @@ class Parameters(Optimist):
     private = True
     local = True
     drawn = ("laplace",)
-    made_private_by = "every gain truncated, then Laplace noise"
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     truncation: Factor = Field(1.0, description="gains are truncated at this multiple of B")
@@ -52,6 +51,9 @@ class Parameters(Optimist):
             due=1.0,
             forced=0,
         )
+
+    def mechanism(self) -> str:
+        return "every gain truncated, then Laplace noise"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bound for Laplace noise on a number in [-B, B]; lower bound: the test of one report's sign."""

@@ -33,7 +33,6 @@ class Parameters(contextual.Algorithm):
 
     read = "secondary"
     display = "LinTS"
-    general_caveats = ("The draws explore, and are not meant to hide rewards: no bound on ε is proved here.",)
 
     rho: Size = Field(1.0, description="ρ")
     v: Size | None = Field(None, description="v, in place of R √(9 d ln(t/α)); 1 is usual in practice")
@@ -53,6 +52,9 @@ class Parameters(contextual.Algorithm):
             row=np.zeros(d + 1),
             theta=np.zeros(d),  # θ~
         )
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The draws explore, and are not meant to hide rewards: no bound on ε is proved here."]
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

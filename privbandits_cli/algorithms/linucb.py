@@ -29,7 +29,6 @@ class Parameters(contextual.Algorithm):
     display = "LinUCB"
     optimistic = True
     growing = True
-    general_caveats = ("The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1.",)
 
     rho: Size = Field(1.0, description="ρ")
     alpha: Chance = left_out("α, failure probability of the ellipsoid; default 1/T")
@@ -51,6 +50,9 @@ class Parameters(contextual.Algorithm):
             **width(known, self.alpha, self.rho, self.rho, 0.0),
             **room(known, setting.n_arms),
         )
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1."]
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

@@ -20,7 +20,6 @@ class Parameters(bandit.Algorithm):
     read = "secondary"
     display = "MOSS"
     drawn = ()
-    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms
@@ -34,6 +33,9 @@ class Parameters(bandit.Algorithm):
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats:
         """49 √(KT), for all rounds up to the horizon T (recalled)."""
         return np.full(len(rounds), 49 * math.sqrt(setting.n_arms * setting.horizon))
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
 
 
 def choose(state: Record, rng: Draws) -> int:

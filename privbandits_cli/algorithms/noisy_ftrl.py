@@ -30,8 +30,6 @@ class Parameters(linear.Algorithm):
     display = "Noisy FTRL"
     private = True
     local = True
-    made_private_by = "Laplace noise on each loss vector"
-    observed = views.Noisy("wrapped.losses")
 
     epsilon: float = Field(ge=1e-9, description="ε; the noise has scale |l - l'|_1 / ε")
     rate: Literal["own", "non_private"] = Field(
@@ -53,6 +51,12 @@ class Parameters(linear.Algorithm):
 
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         return {"laplace": np.full_like(rounds, setting.n_arms)}
+
+    def mechanism(self) -> str:
+        return "Laplace noise on each loss vector"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("wrapped.losses")
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bounds for one noisy vector."""

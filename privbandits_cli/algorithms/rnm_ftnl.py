@@ -30,8 +30,6 @@ class Parameters(linear.Algorithm):
     read = "secondary"
     display = "RNM-FTNL"
     private = True
-    made_private_by = "noise on the sums of each epoch, of which the leader alone is released"
-    observed = views.Leader()
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     noise: Literal["laplace", "gumbel", "printed"] = Field(
@@ -50,6 +48,12 @@ class Parameters(linear.Algorithm):
         """A number for each expert at the start of an epoch."""
         kind = "uniform" if self.noise == "gumbel" else "laplace"
         return {kind: np.where(rounds & (rounds - 1) == 0, setting.n_arms, 0)}
+
+    def mechanism(self) -> str:
+        return "noise on the sums of each epoch, of which the leader alone is released"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Leader()
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex):

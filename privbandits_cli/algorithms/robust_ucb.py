@@ -46,7 +46,6 @@ class Parameters(Optimist):
     read = "paper"
     display = "Robust UCB"
     drawn = ()
-    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
     constants: Factor = Field(1.0, description="c, multiplies the 4 of the width")
 
@@ -58,6 +57,9 @@ class Parameters(Optimist):
             bound=u ** (1 / (1 + v)),
             log=2 * np.log(2.0),
         )
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
 
 
 def leader(means: Floats, rates: Floats, width: float) -> int:

@@ -33,7 +33,6 @@ class Parameters(linear.Algorithm):
     read = "paper"
     display = "Shrinking Dartboard"
     private = True
-    made_private_by = "few changes of the expert, blurred"
 
     epsilon: float = Field(ge=1e-9, description="ε")
     delta: Chance | None = Field(None, description="δ of the approximate tuning; default: the pure tuning")
@@ -66,6 +65,9 @@ class Parameters(linear.Algorithm):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         """One number decides whether to keep the expert, the other draws the next one."""
         return {"uniform": np.full_like(rounds, 2)}
+
+    def mechanism(self) -> str:
+        return "few changes of the expert, blurred"
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex):

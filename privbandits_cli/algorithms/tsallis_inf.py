@@ -16,13 +16,13 @@ class Parameters(bandit.Algorithm):
 
     read = "paper"
     display = "Tsallis-INF"
-    general_caveats = (
-        "No privacy is proved: Lemma A needs gains; with losses, the difference of two tables is amplified.",
-    )
 
     def state(self, setting: Setting) -> Records:
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)
         return record(t=1, sigma=1.0, losses=np.zeros(setting.n_arms), p=uniform)
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["No privacy is proved: Lemma A needs gains; with losses, the difference of two tables is amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """4 √(K T) + 1 against oblivious adversaries (Zimmert & Seldin 2021, Theorem 1).

@@ -49,10 +49,12 @@ class Parameters(Blocks):
 
     read = "secondary"
     display = "Tsallis-Switch"
-    general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 
     def state(self, setting: Setting) -> Records:
         return self.first(setting)
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["No privacy is proved: with losses, the difference between two tables is amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """3√2 (λN + √(KN)) + mN, where N = min(t, 1 + (t √K/λ)^(2/3)) is at least the number of blocks so far.

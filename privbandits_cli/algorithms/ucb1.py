@@ -18,7 +18,6 @@ class Parameters(bandit.Algorithm):
     read = "paper"
     display = "UCB1"
     drawn = ()
-    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
     def state(self, setting: Setting) -> Records:
         return record(t=1, plays=np.zeros(setting.n_arms, np.int64), gains=np.zeros(setting.n_arms))
@@ -28,6 +27,9 @@ class Parameters(bandit.Algorithm):
         gaps = bandit.gaps(means)
         bound: Floats = 8 * np.sum(1 / gaps) * np.log(rounds) + (1 + np.pi**2 / 3) * gaps.sum()
         return bound
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
 
 
 def choose(state: Record, rng: Draws) -> int:

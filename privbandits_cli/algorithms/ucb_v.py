@@ -20,7 +20,6 @@ class Parameters(bandit.Algorithm):
     read = "secondary"
     display = "UCB-V"
     drawn = ()
-    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
     zeta: float = Field(1.2, ge=1e-9, le=1e9, description="ζ; the proof needs more than 1")
 
@@ -36,6 +35,9 @@ class Parameters(bandit.Algorithm):
             roots=np.zeros(n_arms),  # √(2 V/n)
             inverses=np.zeros(n_arms),  # 3/n
         )
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
 
 
 def choose(state: Record, rng: Draws) -> int:

@@ -65,7 +65,9 @@ def audit(
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
     view = algorithm.view(setting)
     if view is None:
-        hint = f"; write `observed = ...` in the class: {_fitting(algorithm.game)}" if is_own(algorithm) else ""
+        hint = (
+            f"; return one by a method `view(self, setting)`: {_fitting(algorithm.game)}" if is_own(algorithm) else ""
+        )
         return Audit("NOT AUDITABLE", str(claim), f"no view is declared ({claim.source}){hint}", 0)
     if isinstance(view, views.Unseen):
         return Audit("NOT AUDITABLE", str(claim), view.needs, 0)
@@ -73,8 +75,7 @@ def audit(
     state = algorithm.state(setting) if state is None else state
     error = _error(view, algorithm.game, setting, bound, state)
     if error is not None:
-        declares = type(algorithm).view
-        raise PluginError(error, type(algorithm) if declares is Algorithm.view else declares)  # which sets `observed`
+        raise PluginError(error, type(algorithm).view)
     asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else bandit.Asked({}, {})
     if asked.more and isinstance(view, views.Arms):
         return Audit("NOT AUDITABLE", str(claim), "the arms are not drawn by one number `rng.uniform` a round", 0)

@@ -92,7 +92,7 @@ class Algorithm(players.Algorithm):
     """
 
     game: ClassVar[str] = "linear"
-    feedback: ClassVar[Feedback] = "full"
+    feedback: ClassVar[Feedback] = "full"  # what `update` sees: the loss vector, or with "bandit" the loss of its point
 
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         """How many numbers of each kind its steps use in each of these rounds, `[rounds]`."""

@@ -45,7 +45,7 @@ class Parameters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="strings")
 
     game: ClassVar[str]
-    display: ClassVar[str] = ""
+    display: ClassVar[str] = ""  # the name in figures; empty: the name of the file
     later: ClassVar[frozenset[str]] = frozenset()  # parameters that older results do not have; see `recorded`
     formerly: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # older words for values of a parameter, likewise
 

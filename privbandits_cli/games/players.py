@@ -129,10 +129,7 @@ class Algorithm(Parameters):
     private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
     local: ClassVar[bool] = False  # each report is private by itself, whoever collects the reports
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
-    made_private_by: ClassVar[str] = ""  # what `mechanism` returns, unless it depends on parameters
-    observed: ClassVar[View | None] = None  # what `view` returns, likewise
-    general_caveats: ClassVar[tuple[str, ...]] = ()  # what `caveats` returns, likewise
-    calibrations: ClassVar[Mapping[str, Mapping[str, Any]]] = {"certified": {}}  # for `for_epsilon`, beside ε and δ
+    calibrations: ClassVar[Mapping[str, Mapping[str, Any]]] = {"certified": {}}  # the choices of `tune`, beside ε and δ
     reasons: ClassVar[Mapping[str, str]] = {}  # why the ε of a calibration may differ from the one that is asked for
 
     @classmethod
@@ -185,7 +182,7 @@ class Algorithm(Parameters):
 
     def caveats(self, setting: Setting) -> list[str]:
         """Notes for a reader of the bounds: where the paper is wrong or silent."""
-        return list(self.general_caveats)
+        return []
 
     def remarks(self, setting: Setting) -> list[str]:
         """Warnings before a run: why its results may not show what the paper claims."""
@@ -198,12 +195,12 @@ class Algorithm(Parameters):
 
     def mechanism(self) -> str:
         """What makes the algorithm private, in a few words; empty if it is not."""
-        return self.made_private_by
+        return ""
 
     @of_tuned
     def view(self, setting: Setting) -> View | None:
         """What an audit observes of a tuned algorithm: what its proof makes private; None if nothing is claimed."""
-        return self.observed
+        return None
 
     @of_tuned
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:

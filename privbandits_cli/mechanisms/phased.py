@@ -22,23 +22,29 @@ from privbandits_cli.numerics.types import Floats
 
 Ratio = Annotated[float, Field(gt=1, le=1e9)]
 
+CAVEAT = "The test of the noise observes the sum of each arm's first phase. Coupled games observe all phases."
+
 
 class Phased(bandit.Algorithm):
     """A learner with Lap(1/ε) in each noisy sum; `update` is its step."""
 
     private = True
     drawn = ("laplace",)
-    made_private_by = "Laplace noise on the sum of each phase"
-    observed = views.Noisy("sums")
-    general_caveats = (
-        "The test of the noise observes the sum of each arm's first phase. Coupled games observe all phases.",
-    )
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
 
     def first_phase(self, setting: Setting) -> int:
         """The rounds of an arm's first phase."""
         return 1
+
+    def mechanism(self) -> str:
+        return "Laplace noise on the sum of each phase"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("sums")
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return [CAVEAT]
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Phases are disjoint, and the sum of each is noised once; lower bound: the test of a noisy sum's sign."""

@@ -19,6 +19,11 @@ TUNED = (
     'there is no second class any more: move its methods into `Parameters`, write `eta: float = left_out("...")` there '
     "(from privbandits_cli.games.parameters) for what may be left out, and let `tuned` return `self.replace(eta=...)`"
 )
+ATTRIBUTES = {  # that a class no longer has, and the methods that replace them
+    "made_private_by": "def mechanism(self): return {}",
+    "observed": "def view(self, setting): return {}",
+    "general_caveats": "def caveats(self, setting): return list({})",
+}
 
 
 def retired(text: str) -> Iterator[tuple[int, str]]:
@@ -26,6 +31,12 @@ def retired(text: str) -> Iterator[tuple[int, str]]:
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef) and node.name == "Tuned":
             yield node.lineno, TUNED
+        for line in node.body if isinstance(node, ast.ClassDef) else ():
+            targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
+            names = [target.id for target in targets if isinstance(target, ast.Name) and target.id in ATTRIBUTES]
+            if names and isinstance(line, ast.Assign | ast.AnnAssign) and line.value is not None:
+                method = ATTRIBUTES[names[0]].format(ast.unparse(line.value))
+                yield line.lineno, f"a class has no attribute `{names[0]}` any more: write `{method}`"
 
 
 def unseeded(text: str, module: ModuleType) -> Iterator[tuple[int, str]]:

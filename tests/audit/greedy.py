@@ -17,11 +17,15 @@ class Parameters(bandit.Algorithm):
     display = "DP-ε-greedy"
     private = True
     drawn = ("uniform", "laplace")
-    made_private_by = "one tree per arm, Laplace noise on every node"
-    observed = views.Noisy("means")
 
     epsilon: float = Field(1.0, gt=0)
     explore: float = Field(10.0, ge=0)
+
+    def mechanism(self) -> str:
+        return "one tree per arm, Laplace noise on every node"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("means")
 
     def state(self, setting: Setting) -> Records:
         levels, k = depth(setting.horizon), setting.n_arms

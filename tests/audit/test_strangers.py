@@ -24,7 +24,7 @@ EPOCHS = (
     "return state.led",
 )
 ONE, TWO = "one=1.0 / self.epsilon", "one=2.0 / self.epsilon"
-LOCAL = "observed = views.Release()", "local = True"
+LOCAL = "def view(self, setting): return views.Release()", "local = True"
 REPORTED = "state.sums[arm] += released(state, gain, rng)", "state.means[arm] = state.sums[arm] / n"
 BIT = "return 1.0 if rng.uniform < 0.5 + 0.46 * (gain - 0.5) else 0.0"
 CHANGED, EARLY = "changed in another way after its noise", "is an `rng.laplace` of an earlier round"
@@ -241,7 +241,7 @@ HONEST_FILES = {
         NOT,
         CHANGED,
         fields=(ONE, "w=np.ones(k)"),
-        head=('observed = views.Noisy("w")',),
+        head=('def view(self, setting): return views.Noisy("w")',),
         choose=(TURNS,),
         update=(
             "state.means[arm] += gain - 0.5 + state.one * rng.laplace",
@@ -432,7 +432,7 @@ HONEST_FILES = {
         CONSISTENT,
         "at most ε = 1,",
         fields=(ONE, "w=np.ones(k)"),
-        head=('observed = views.Noisy("w")',),
+        head=('def view(self, setting): return views.Noisy("w")',),
         choose=(TURNS,),
         update=(
             "state.means[arm] += gain - 0.5 + state.one * rng.laplace",

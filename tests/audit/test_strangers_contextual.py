@@ -43,7 +43,9 @@ class Parameters(contextual.Algorithm):
     private = True
     epsilon: float = 1.0
     delta: float = 0.1
-    observed = views.Noisy("seen")
+
+    def view(self, setting: Setting):
+        return views.Noisy("seen")
 
     def sigma(self, setting: Setting) -> float:
         mu = gaussian.mu_of(self.epsilon, self.delta)
@@ -447,9 +449,7 @@ HONEST_FILES = {
         CONSISTENT,
         "a datum costs at most ε = ",
         {
-            '    observed = views.Noisy("seen")\n': "",
-            "    def bounds(": "    def view(self, setting):\n"
-            "        return views.Noisy(rewards, public=True)\n\n    def bounds(",
+            'views.Noisy("seen")': "views.Noisy(rewards, public=True)",
             "def choose(": "def rewards(state: Record) -> Floats:\n"
             "    return state.seen[:, len(state.theta)]\n\n\ndef choose(",
             SCALE: "                if j < d:\n                    state.seen[i, j] = state.sums[i, j]\n"

@@ -31,8 +31,10 @@ class Parameters(linear.Algorithm):
 
     private = True
     feedback = "{feedback}"
-    observed = {view}
     epsilon: float = 1.0
+
+    def view(self, setting: Setting):
+        return {view}
 
     def state(self, setting: Setting) -> Records:
         n, levels = setting.n_arms, max(1, int(setting.horizon - 1).bit_length())

@@ -173,12 +173,20 @@ def test_a_view_that_does_not_exist_is_reported_with_those_that_do(tmp_path):
     assert not hasattr(views, "report")
 
 
-def test_a_wrong_observed_is_reported_at_the_class(tmp_path):
-    method = '    def view(self, setting):\n        return views.Noisy("kept.sums")\n'
-    text = OWN.replace(method, "").replace("    private = True", '    private = True\n    observed = "report"')
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('observed = views.Noisy("kept.sums")', "def view(self, setting): return views.Noisy('kept.sums')"),
+        ("made_private_by: str = 'noise'", "def mechanism(self): return 'noise'"),
+        ("general_caveats = ('a note',)", "def caveats(self, setting): return list(('a note',))"),
+    ],
+)
+def test_an_attribute_that_is_a_method_today_is_refused_with_the_method(tmp_path, old, new):
+    text = OWN.replace("    private = True", f"    private = True\n    {old}")
     words = " ".join(audited(tmp_path, text).stderr.split())
-    line = 1 + text[: text.index("class Parameters")].count("\n")
-    assert f"own.py:{line}: view returned 'report': in the game bandit" in words and "class Parameters(" in words
+    line = 1 + text[: text.index(old)].count("\n")
+    name = old.partition(" ")[0].rstrip(":")
+    assert f"own.py:{line}: a class has no attribute `{name}` any more: write `{new}` {old}" in words
 
 
 @pytest.mark.parametrize(

@@ -701,7 +701,7 @@ def test_guarantee_alone_gives_one_answer_everywhere(view):
     assert (block["upper"], [bound["source"] for bound in block["bounds"]]) == (1.0, ["here"])
     (row,) = json.loads(call("audit", *words, "--budget", "1024", "--json").stdout)
     assert "ε = 1" in row["claim"]
-    unseen = "no view is declared (here); write `observed = ...` in the class: one of views.Release(), views.Noisy(v"
+    unseen = "no view is declared (here); return one by a method `view(self, setting)`: one of "
     assert view or (row["verdict"] == "NOT AUDITABLE" and row["found"].startswith(unseen))
     (curve,) = make_plan(load(Path("small.yaml"), ["algorithms=mine"], include=[Path("mine.py")])).curves[:1]
     assert curve.label == "Mine (ε = 1)"

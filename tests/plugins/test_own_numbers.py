@@ -273,8 +273,10 @@ from privbandits_cli.numerics.jit import record
 
 class Parameters(bandit.Algorithm):
     drawn = ("laplace", "bits")
-    observed = views.Noisy("sums")
     epsilon: float = 1.0
+
+    def view(self, setting):
+        return views.Noisy("sums")
 
     def state(self, setting):
         k = setting.n_arms

@@ -1,0 +1,64 @@
+"""What the class of an algorithm or adversary may define in each game, as the base classes say it."""
+
+import ast
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+
+from _generate.markdown import code, line, table
+from privbandits_cli.games import bandit, contextual, linear, players
+from privbandits_cli.games.contract import CONTRACTS
+from privbandits_cli.games.parameters import Parameters
+
+GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
+OURS = {  # members that a file uses, or that serve the package, and that no file needs to define
+    *("game", "later", "formerly", "name", "described", "recorded", "identity", "replace", "untuned"),
+    *("built_on", "has_guarantee_alone", "promises", "promises_all", "stated_delta", "in_lanes", "arms_together"),
+    *("gains_in_lanes", "gains_by_lane", "events_of_log", "unbounded", "optimistic", "growing", "on_demand"),
+}
+PLAYERS = {"Algorithm": "algorithm", "Adversary": "adversary"}
+Member = tuple[str, str]  # its default, and what it is
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """A fragment: what the classes of all games may define, and then, for each game, its steps and its own members."""
+    yield "_generated/contract.md", "\n".join(_sections()) + "\n"
+
+
+def _sections() -> Iterator[str]:
+    yield "### Every game\n"
+    for kind, word in PLAYERS.items():
+        yield _table(f"the class of an {word}", _own(Parameters) | _own(getattr(players, kind)), ())
+    for game, module in GAMES.items():
+        contract = CONTRACTS[game]
+        yield f"### {game}\n"
+        updates = " or ".join(f"`update({words})`" for words in contract.update.values())
+        yield f"The steps are `choose({contract.choose})` and {updates}.\n"
+        for kind, needed in (("Algorithm", ()), ("Adversary", (contract.rounds, *contract.others))):
+            yield _table(f"`{game}.{kind}`", _own(getattr(module, kind)), needed)
+
+
+def _table(title: str, members: Mapping[str, Member], needed: Sequence[str]) -> str:
+    """A table of members; those that are needed have no default."""
+    rows = [
+        [f"`{name}`", "**required**" if name in (*needed, "state") else default, said]
+        for name, (default, said) in members.items()
+        if said and name not in OURS and not name.startswith("_")
+    ]
+    return table([title, "default", ""], rows) + "\n" if rows else ""
+
+
+def _own(base: type[Parameters]) -> dict[str, Member]:
+    """What this class itself says: of attributes the comment behind them, of methods the first lines of docstrings."""
+    lines, found = inspect.getsource(base).splitlines(), dict[str, Member]()
+    for node in ast.parse("\n".join(lines)).body[0].body:  # type: ignore[attr-defined]
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            found[node.target.id] = code(ast.unparse(node.value)), line(lines[node.lineno - 1].partition("  # ")[2])
+        elif isinstance(node, ast.FunctionDef):
+            said = (ast.get_docstring(node) or "").partition("\n\n")[0]
+            last = node.body[-1]
+            plain = isinstance(last, ast.Return) and isinstance(
+                last.value, ast.Constant | ast.List | ast.Dict | ast.Tuple
+            )
+            simple = len(node.body) == 2 and plain
+            found[node.name] = code(ast.unparse(last.value)) if simple else "", line(said)  # type: ignore[attr-defined]
+    return found
