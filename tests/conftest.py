@@ -139,10 +139,10 @@ def either(request):
 @pytest.fixture
 def shared_streams(monkeypatch):
     """Algorithms draw the same numbers whatever their parameters."""
-    real = bandit.stream
+    real = driver.stream
     shared = {"uniform": ("uniform",), "laplace": ("laplace",)}
     monkeypatch.setattr(
-        bandit, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial)
+        driver, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial)
     )
 
 

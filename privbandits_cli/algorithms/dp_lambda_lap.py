@@ -48,7 +48,7 @@ class Parameters(NoisyGains):
         base = self.base.tuned(setting)
         b = self.b
         if b is None:
-            b = math.log(setting.horizon) / epsilon
+            b = max(0.0, math.log(setting.horizon) / epsilon)  # blocks may be longer than the game: T < 1
         elif isinstance(b, str):  # least_bound
             # (2b + 1) R + 2TK exp(-εb), Theorem 3.1, is least where exp(-εb) = R/(TKε)
             bound = base.regret_bound(np.array([float(setting.horizon)]), setting)

@@ -97,16 +97,16 @@ def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
 
 
 def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch, no_figure):
-    from privbandits_cli.games import bandit
+    from privdrivers_cli.games import bandit
 
-    real = bandit.stream
+    real = driver.stream
 
     def stream(seed, kind, player, *foe, trial):
         if json.loads(player)["name"] == "exp3" and trial == 3:
             raise ZeroDivisionError("on purpose")
         return real(seed, kind, player, *foe, trial=trial)
 
-    monkeypatch.setattr(bandit, "stream", stream)
+    monkeypatch.setattr(driver, "stream", stream)
     result = call("run", small, "--results", tmp_path)
     assert result.exit_code == 1
     assert "2 trials failed" in result.stderr

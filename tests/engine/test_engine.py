@@ -263,16 +263,16 @@ def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path, monkeypatch):
 @pytest.fixture
 def breaks(monkeypatch):
     """EXP3 raises in trials 3 and 11 against the stochastic adversary."""
-    from privbandits_cli.games import bandit
+    from privdrivers_cli.games import bandit
 
-    real = bandit.stream
+    real = driver.stream
 
     def stream(seed, kind, *players, trial):
         if [json.loads(name)["name"] for name in players] == ["exp3", "stochastic"] and trial in (3, 11):
             raise ZeroDivisionError("on purpose")
         return real(seed, kind, *players, trial=trial)
 
-    monkeypatch.setattr(bandit, "stream", stream)
+    monkeypatch.setattr(driver, "stream", stream)
 
 
 DEADLY = '''"""A game of zeros. A trial whose first random number is below 0.1 kills the process that plays it."""
@@ -333,10 +333,10 @@ def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
 
 
 def test_failed_trials_are_played_by_the_next_run(small, tmp_path, whole, monkeypatch, breaks):
-    from privbandits_cli.games import bandit
+    from privdrivers_cli.games import bandit
 
     outputs(tmp_path / "bad", small)
-    monkeypatch.setattr(bandit, "stream", stream)
+    monkeypatch.setattr(driver, "stream", stream)
     assert outputs(tmp_path / "bad", small)[2] == whole
 
 

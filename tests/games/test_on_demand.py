@@ -38,13 +38,13 @@ def crowd_foe(**given):
 def play_rounds(dealer, states, tops, places, xs):
     """Play rounds in one state: the score of the arm played, whether it is the best arm, and its coordinates."""
     for t in range(len(tops)):
-        arm = optimistic(states[0], deal(dealer, t))
+        arm = optimistic(states[0], deal_round(dealer, t))
         tops[t], places[t] = dealer.records[0].most, arm == dealer.records[0].place
         take(dealer, arm, xs[t])
 
 
 optimistic: Any = None  # filled in
-deal: Any = None
+deal_round: Any = None
 take: Any = None
 
 
