@@ -21,7 +21,7 @@ from privbandits_cli.actions import run
 from privbandits_cli.analysis import manifest
 from privbandits_cli.data.files import PlaysFile
 from privbandits_cli.engine.runner import cores
-from privbandits_cli.games import bandit, driver
+from privbandits_cli.games import driver
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.match import Match
 from privbandits_cli.numerics.jit import uncompiled

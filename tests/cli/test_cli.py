@@ -97,7 +97,7 @@ def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
 
 
 def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch, no_figure):
-    from privdrivers_cli.games import bandit
+    from privbandits_cli.games import driver
 
     real = driver.stream
 

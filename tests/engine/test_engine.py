@@ -263,7 +263,7 @@ def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path, monkeypatch):
 @pytest.fixture
 def breaks(monkeypatch):
     """EXP3 raises in trials 3 and 11 against the stochastic adversary."""
-    from privdrivers_cli.games import bandit
+    from privbandits_cli.games import driver
 
     real = driver.stream
 
@@ -333,7 +333,7 @@ def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
 
 
 def test_failed_trials_are_played_by_the_next_run(small, tmp_path, whole, monkeypatch, breaks):
-    from privdrivers_cli.games import bandit
+    from privbandits_cli.games import driver
 
     outputs(tmp_path / "bad", small)
     monkeypatch.setattr(driver, "stream", stream)
