@@ -189,7 +189,7 @@ def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -
     def watching(state: Any, *seen: Any) -> Any:
         *shown, rng = seen
         with np.errstate(over="ignore"):  # random bits wrap around by design, as all integers do once compiled
-            found = step(state, *shown, _Declared(rng, contract) if isinstance(rng, tuple) else rng)
+            found = step(state, *shown, _Declared(rng, contract) if contract.kinds and isinstance(rng, tuple) else rng)
         check(original, state, seen, found)
         return found
 
