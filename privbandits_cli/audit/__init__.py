@@ -1,1 +1,1 @@
-"""Trying to refute the guarantees. An audit can refute a claim; it cannot prove one."""
+"""Audits, which try to refute the guarantees. An audit can refute a claim; it cannot prove one."""

@@ -1,13 +1,15 @@
-"""Audit of the arm played, for learners that also hide a round's own arms.
+"""Audit of the arm that is played, for learners that also hide the arms of its own round (`views.Answer`).
 
-A game is played on a tape. In some rounds the learner chooses again from the same state, among its own arms and other
-sets of them, in each of which another arm is the best by far. The arm also depends on the uniform numbers that `choose`
-draws last. They are tried by bisection, one after the other, which gives the probability of each arm exactly. The
-largest ratio of these probabilities is what the arm of a round reveals of its own arms. The audit of the base, in the
-same learner, covers what later arms reveal about a round.
+A game is played on a tape. In some rounds the audit lets the learner choose again from the same state: among the arms
+of the round, and among other sets of arms, in each of which one arm is long and all others are 0. The choice also
+depends on the uniform numbers that `choose` draws last. The audit tries these numbers by bisection, one after the
+other, and so finds the probability of each arm exactly. An arm has one probability for each set. The logarithm of the
+largest ratio of two of them is the privacy loss of the round's own arms. What later arms reveal about a round is
+covered by the audit of the base, in the same learner.
 
-In all other rounds the learner chooses three times among its own arms, with a uniform number of 0 and with numbers just
-below and above the one at which the arm of the first round changes. Where the arm changes elsewhere, it is tried, too.
+In every round the learner also chooses three times among the arms of the round: with a uniform number of 0, and with
+numbers just below and just above the one at which the arm of the first round changes. If the arm of a round does not
+change there, too, this round is tried as well.
 """
 
 from collections.abc import Callable
@@ -28,13 +30,13 @@ from privbandits_cli.games.views import Answer
 from privbandits_cli.numerics.jit import Records
 from privbandits_cli.numerics.types import Floats, Ints
 
-EACH, RANDOM = 16, 8  # first rounds, all of which are tried, and random ones; those at powers of two are, too
-GRID = 16  # numbers for each arm, tried before bisection
+EACH, RANDOM = 16, 8  # the first rounds, and random ones, which are tried; so are those at powers of two
+GRID = 16  # numbers for each arm that are tried before bisection
 HALVINGS = 44
-LATER = 0.125, 0.5, 0.875  # values of the next number, by which the numbers before it are told apart
-DEEP = 3  # uniform numbers that decide an answer, at most
+LATER = 0.125, 0.5, 0.875  # values of the next number; two numbers differ if they lead to other arms with one of these
+DEEP = 3  # uniform numbers that decide an arm, at most
 EDGE = 1e-6  # by how much a number is below or above the one at which an arm changes
-ODD = 16  # rounds that are tried because their arms change elsewhere, at most
+ODD = 16  # rounds that are tried because their arm changes at another number, at most
 
 Run = Callable[[Floats], tuple[Ints, Ints]]
 
@@ -54,7 +56,7 @@ def answer(states: Records, now: Now, first: int, given: Floats, arms: Ints, cou
 
 
 def latest(tape: Tape) -> int:
-    """The place of the first of the uniform numbers that a round drew last."""
+    """The place of the first one of the uniform numbers with which the numbers of a round end."""
     first = tape.at[KNOWN]
     while first > 0 and tape.kinds[first - 1] == UNIFORM:
         first -= 1
@@ -66,8 +68,8 @@ def advance(
 ) -> None:
     """Play the game `states[0]` in these rounds; row: its last record; `states[1]` becomes the state before the last.
 
-    given: uniform numbers for three more choices, or none. odd: the rounds in which the second one is not the arm of
-    the first one, or the third one is, `[rounds]`.
+    given: uniform numbers for three more choices, or none. Filled in: `odd[rounds]`, whether the second one of these
+    arms differs from the first one, or the third one does not.
     """
     arms, counts = np.zeros(len(given), np.int64), np.zeros(len(given), np.int64)
     for t in range(rounds[0], rounds[1]):

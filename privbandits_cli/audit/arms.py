@@ -5,8 +5,8 @@ follow from the gains and arms so far, and the round's uniform number must draw 
 the one of the proof.
 
 In a second game one gain is different, and the same arms are played. The logarithm of the ratio of the probabilities of
-these arms, all together, is a lower limit on ε, exactly. The proved ε is larger: it is that of the worst arms. A claim
-must not be below what the attack on the model costs (`accounting.exponential_weights`), either.
+these arms, all together, is a lower limit on ε, without statistics. The proved ε is larger: it is that of the worst
+arms. A claim is also refuted if it is below the ε that an attack on the model finds (`accounting.exponential_weights`).
 """
 
 import numpy as np
@@ -21,11 +21,11 @@ from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
 from privbandits_cli.numerics.jit import Records
 
-ROUNDING = 1e-9  # of a probability
-ROUGH = 0.01  # share of the attack's ε that its mean weights may get wrong
+ROUNDING = 1e-9  # rounding error of a probability
+ROUGH = 0.01  # relative error of the attack's ε, as it computes with mean weights
 OTHERS = 8  # further uniform numbers that draw an arm, in every round
-STRATA = 2**14  # uniform numbers in a round whose arms are not drawn in their order
-SOME = 64  # such rounds in which all of these are tried: the first ones, and as many random ones
+STRATA = 2**14  # uniform numbers that are tried in a round whose arms are not drawn in their order
+SOME = 64  # such rounds in which the STRATA numbers are tried: the first ones, and as many random ones
 
 AGREED, LAW, DRAWN, BLOCK = range(4)  # what ends a game
 FOUND = {

@@ -1,7 +1,7 @@
-"""Audits of tuned algorithms: an empirical attempt to refute what each claims, valid at level alpha.
+"""Audits of tuned algorithms: each tries to refute what its algorithm claims. A test with statistics has level alpha.
 
-An audit observes the view that the algorithm declares (`games/views.py`). Each kind of view has its audit in each game
-that has it (AUDITS).
+An audit observes the view that the algorithm declares (`games/views.py`). AUDITS has an audit for each kind of view in
+each game.
 The auditor calls `choose`, `update`, `probabilities` and `released` and reads the places that the view names, so an
 algorithm can be audited as soon as it declares a view.
 """
@@ -40,8 +40,8 @@ from privbandits_cli.mechanisms.oracle import Oracle
 from privbandits_cli.numerics.jit import PluginError, Records, quickly
 from privbandits_cli.plugins import messages
 
-COORDINATES = 32  # of an observed linear game, at most
-DIMENSIONS = 10  # of a contextual one whose noise is a matrix
+COORDINATES = 32  # coordinates of an observed linear game, at most
+DIMENSIONS = 10  # dimensions of an observed contextual game with noisy sums, at most
 
 
 def audit(
@@ -55,7 +55,7 @@ def audit(
 ) -> Audit:
     """Audit a tuned algorithm; `bound` and `state` replace its steps and first state, as a mutant's do.
 
-    budget: rounds observed; views that need long games observe fewer.
+    budget: the most rounds of a game with contexts; other games have limits of their own.
     """
     configured, setting = setting, reduced(algorithm, setting)
     if setting != configured:
@@ -107,7 +107,7 @@ def _as_few(played: Setting, configured: Setting) -> str:
 
 
 def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
-    """The setting of the observed games, which have few coordinates, and trees with few enough levels to count."""
+    """The setting of the observed games: few dimensions or coordinates; for sums of losses, two rounds or more."""
     view = algorithm.view(setting)
     if setting.contexts is not None and isinstance(view, views.Noisy | views.Answer):
         dimension = min(DIMENSIONS, setting.contexts.dimension)
@@ -181,7 +181,7 @@ def _field_error(view: views.View, field: Any, setting: Setting, state: Records)
 
 
 def _audit_released(target: Target[views.Release]) -> Audit:
-    """The audit of noisy gains, or of reports of one bit, if no other number moves them than `rng.uniform`."""
+    """The audit of noisy gains; or that of reports of one bit, if `rng.uniform` alone changes what is released."""
     found = audit_noise(target)
     return audit_bits(target) if found.found == excuses.UNIFORM.format(target.noise) else found
 
@@ -198,7 +198,7 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     claim, view = base.guarantee(setting), base.view(setting)
     if claim is None or view is None or math.isinf(claim.epsilon):
         return audit(base, setting, half.alpha, target.budget, target.seed)  # not auditable
-    if not isinstance(view, views.Noisy) or view.public:  # which takes it for granted that arms are no secret
+    if not isinstance(view, views.Noisy) or view.public:  # a public view takes it for granted that arms are no secret
         return Audit("NOT AUDITABLE", str(target.claim), "no audit supports this base", 0)
     inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
     error = _error(inner.view, base.game, setting, target.steps, target.state)

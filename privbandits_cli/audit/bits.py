@@ -1,8 +1,8 @@
-"""Audit of reports of one bit, which `rng.uniform` draws: `released` has one value below a chance, another above it.
+"""Audit of reports of one bit: `released` has one value if `rng.uniform` is below a chance, and another one above it.
 
-The chance depends on the gain. It is found by bisection, to the last digit, so no statistics are needed. Game B has
-other gains than game A. In each round its uniform number is moved to the side of its own chance on which B reports as
-A does.
+The chance depends on the gain. The audit finds it by bisection, to the last digit, so no statistics are needed. Game B
+has other gains than game A. In each round the audit moves the uniform number of B to the side of B's own chance on
+which B reports as A does.
 
 - Both games must then play the same arms. Otherwise gains act by another way than the reports.
 - The cost of a gain is the largest ln p/p', for the chances p and p' of either bit with two gains.
@@ -26,7 +26,7 @@ chance: Any = unbound  # bound when a loop is compiled
 
 LONGEST = 2**16  # rounds of a game
 LAST = 1.0 - 2.0**-53  # the largest uniform number
-ROUNDING = 1e-12  # of a chance
+ROUNDING = 1e-12  # rounding error of a chance
 LEAST = 2.0**-40  # a smaller chance is not measured
 
 AGREED, ARM, NUMBER, SEVERAL, VALUES, BEFORE = range(6)  # what ends a pair of games
@@ -39,7 +39,7 @@ MORE = "a report has more than two values, or is not drawn by `rng.uniform` alon
 
 
 def chance_of_first(states: Records, game: int, arm: int, gain: float, z: float) -> float:
-    """The least number at which the report of this gain differs from that at 0; 1 if there is none."""
+    """The least uniform number at which the report of this gain differs from that at 0; 1 if there is none."""
     first, low, high = trial(states, game, arm, gain, 0.0, z), 0.0, 1.0
     if trial(states, game, arm, gain, LAST, z) == first:
         return 1.0
@@ -55,8 +55,8 @@ def chance_of_first(states: Records, game: int, arm: int, gain: float, z: float)
 def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]:
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
-    Filled in for each round: `costs`, of a gain, in nats. Returned: what ended the games, the rounds before that, and
-    the uniform number of that choice. The Laplace numbers are not moved.
+    Filled in: `costs[round]`, the privacy loss of a gain in its report, in nats. Returned: what ended the games, the
+    rounds before that, and the uniform number of that choice. The Laplace numbers are not moved.
     """
     first, second, columns, uniform, _, laplace = deal
     for t in range(len(first)):

@@ -22,14 +22,14 @@ flat: Any = unbound
 turn: Any = unbound
 
 DIGITS = 1e-12  # relative error of releases that counts as rounding
-WISHART_DIGITS = 1e-9  # of Wishart noise, whose factor is computed
+WISHART_DIGITS = 1e-9  # the same with Wishart noise, which is computed from its factor
 CLEAR = 1e3  # an effect of a number is measured if it is this many times the rounding of a release
 STEP = 1 / 16  # by which the numbers of a layer are moved
 SAME = 1e-6  # relative difference of the effects of a number in two games that counts as rounding
-SEEN = 1e-10  # of the variance of what acts on a release: if less than this share is new, it is rounding
-TRIES, NUDGE = 8, 1e3  # how often noise is varied that leads to another arm, and by how many times the rounding
+SEEN = 1e-10  # if a smaller share of the variance of a release's noise than this is new, it is rounding
+TRIES, NUDGE = 8, 1e3  # how often noise is varied to find a near tie, and by how many times the rounding
 places: Any = np.arange(4)  # as NumPy's numbers: numba compiles a function anew for each `int` that it is called with
-A, BEFORE, SPARE, TWINS = places  # of states; the twins, and then the layers, follow
+A, BEFORE, SPARE, TWINS = places  # the places of the states: the twins begin at TWINS, and the layers follow them
 AGREED, ARM, DRAWS, BARE, SCALE, CURVED, SEVERAL, OWN, WILD, LONG, LAW, HIDDEN, FREE, GAMMAS = range(14)
 END, ROUND, TWIN, MANY, TIES, UNFORCED, FULL, FOUND = range(8)
 # `found`: what ended the games (AGREED, ...), its round and its twin; whether a number of a release has several fresh
@@ -50,7 +50,7 @@ class Now(NamedTuple):
 class Effects(NamedTuple):
     """Which number of a release each number of a round enters, -1 if none, and with which factor, `[MOST]`.
 
-    kind: of the numbers that are noise, normal or Laplace; known: how many numbers were measured, `[1]`; enters:
+    kind: that of the numbers that are noise, normal or Laplace; known: how many numbers were measured, `[1]`; enters:
     `where` for the noise of this round; jitter: numbers for probes; sizes: the square of the new noise in
     each number of each release, 0 if none is, `[rounds, C]`.
     """
@@ -133,7 +133,7 @@ def again(states: Records, source: int, now: Now, out: Floats) -> int:
 
 
 def still(tape: Tape) -> None:
-    """No moves."""
+    """Set all moves to 0."""
     for j in range(tape.at[KNOWN]):
         tape.moves[j] = 0.0
 
@@ -165,7 +165,7 @@ def measure(states: Records, now: Now, effects: Effects, found: Floats) -> bool:
 
 
 def gauge(states: Records, now: Now, effects: Effects) -> int:
-    """Check the known effects of the numbers of A's round by moving all of them, or measure them anew; the fault."""
+    """Check the known effects of the numbers of A's round by moving all, or measure them anew; return the fault."""
     tape, found, wanted = now.tape, np.zeros(len(now.right)), np.zeros(len(now.right))
     for attempt in range(2):
         if attempt == 1 and not measure(states, now, effects, found):
@@ -187,7 +187,7 @@ def gauge(states: Records, now: Now, effects: Effects) -> int:
 
 
 def follow(states: Records, i: int, now: Now, effects: Effects, moved: Floats) -> int:
-    """Move the numbers of a twin until it releases what A does; its arm then, or minus the fault.
+    """Move the numbers of a twin until it releases what A does; return its arm, or minus the fault.
 
     moved: the squares of the moves, or the sizes of those of Laplace numbers, are added to it, `[C]`. SPARE becomes the
     twin's next state.
@@ -431,8 +431,8 @@ def play(games: Played) -> None:
 def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floats) -> None:
     """Set row = the arm played and its reward, `[d + 1]`.
 
-    The reward is truth[d] if the arm's mean is above the number, else -truth[d]; in some rounds it is a share of that,
-    but not for the numbers -1 and 1, which make rewards good and bad ones.
+    The reward is truth[d] if the arm's mean is above the number, else -truth[d]. The number -1 makes the reward good,
+    and the number 1 makes it bad. With other numbers, the reward is a share of that in some rounds.
     """
     d, mean = len(arms), 0.0
     for j in range(d):
@@ -456,7 +456,8 @@ def unprepared(*_: Any) -> int:
 def conforms(now: Now, sums: Floats, counter: Records) -> int:
     """Whether the release is the true sums, which are kept in `sums`, with the noise of `mechanisms.matrix_tree`.
 
-    The same numbers make this noise, in a counter of the right scale; its rows are as many as those of the first node.
+    A counter of the right scale makes this noise from the same numbers. Its number of rows is read from the gamma
+    numbers of the first node.
     """
     d, tape = len(now.row) - 1, now.tape
     for j in range(tape.at[KNOWN] - 1 if now.t == 0 else -1, -1, -1):
@@ -476,10 +477,10 @@ def conforms(now: Now, sums: Floats, counter: Records) -> int:
 
 
 def follow_wishart(states: Records, now: Now, counter: Records) -> int:
-    """Replace the lowest node of the first twin so that it releases what A does: its arm, or minus the fault.
+    """Replace the lowest node of the first twin so that it releases what A does; return its arm, or minus the fault.
 
     The node is the last one drawn. A number on the diagonal of Bartlett's factor is the root of twice a gamma number.
-    The corner is in no release.
+    The corner of the matrix, which belongs to y², is in no release.
     """
     tape, d = now.tape, len(now.row) - 1
     found, node, leaf = np.zeros(len(now.right)), np.zeros((d + 1, d)), np.zeros((d, d + 1))

@@ -1,4 +1,4 @@
-"""Audit of the noisy sums that a contextual learner plays by, through which alone arms and rewards act on later arms.
+"""Audit of the noisy sums by which a contextual learner plays: arms and rewards must act on later arms by them alone.
 
 Games are coupled on one tape. A is played with its random numbers. A first twin has other arms and rewards; every other
 twin has other arms and another reward in one round. In each round the fresh normal numbers of a twin are moved until it
@@ -17,9 +17,9 @@ there are few rounds, a third game has a twin for each record.
 
 From the moves of one pair of records follow those of every other pair, and so the costliest pair.
 
-Wishart noise is not linear in its numbers. The audit makes it again of the same numbers, as `mechanisms.matrix_tree`
-does, and moves the lowest node of the first twin, whose arms are shorter, so that the node stays positive definite. The
-account of `accounting.wishart` is then that of the releases.
+Wishart noise is not linear in its numbers. The audit makes it again from the same numbers, as `mechanisms.matrix_tree`
+does, and moves the lowest node of the first twin, whose arms are shorter, so that the node stays positive definite.
+Then the account of `accounting.wishart` holds for the releases.
 """
 
 import math
@@ -46,19 +46,19 @@ from privbandits_cli.numerics.jit import PluginError, Records, interpreted, reco
 from privbandits_cli.numerics.types import Floats, Ints
 
 LONGEST = 2**16  # rounds of a game
-NUMBERS = 2**21  # d (d + 1) times the rounds
+NUMBERS = 2**21  # d (d + 1) times the rounds of a game, at most
 GAMES, EARLY = 16, 64  # short games, and their rounds
 SETS = 1021  # sets of arms; each round shows one of them
 PLACES = 64  # layers whose numbers act on a release
 SHORTER = 0.5  # the arms of the twins, as a share of those of A
-TIED = 1e-3  # share of the rounds whose ties may be near
-STARTS = 8  # of the search for the costliest pair
+TIED = 1e-3  # share of the rounds that may have near ties
+STARTS = 8  # random starting points of the search for the costliest pair
 RUN = 64  # rounds in which rewards are alike
-QUIET = 4  # rounds with little noise, of each kind
+QUIET = 4  # rounds with little noise, by each of two measures
 BEFORE = 64  # rounds before the fault, in which earlier noise is searched
-AFTER = 16  # rounds from the fault on, whose releases need it
-RELEASES = 4  # without noise of their own, each of which has a number of its own from before
-REDRAWN = 4  # other numbers of a round
+AFTER = 16  # rounds from the fault on whose releases must have such noise
+RELEASES = 4  # releases without new noise that are tried: each must have numbers of its own from earlier rounds
+REDRAWN = 4  # how often the other numbers of a round are drawn anew
 FEW = 2**10  # rounds of a game in which each record is changed alone
 FAULTS = {
     loops.ARM: "with the same releases but other data before, another arm is played",
@@ -143,8 +143,10 @@ def costliest(weights: Floats, known: Contexts, public: bool, rng: np.random.Gen
 
 
 def quietest(sizes: Floats) -> list[int]:
-    """The records before the releases with the least new noise in a number, and before those with little noise for
-    their number of trailing binary zeros, which is the level of a node in a tree; sizes: `[rounds, C]`.
+    """The records before the releases with the least new noise, by two measures; sizes: `[rounds, C]`.
+
+    The first measure is the noise in a number of the release. The second one is this noise over its median in the
+    rounds whose number, from 0, has as many trailing binary zeros. In a tree, their new nodes have the same level.
     """
     rounds = np.arange(len(sizes))
     levels, least, share = rounds & -rounds, np.where(sizes > 0.0, sizes, np.inf), np.full(sizes.shape, np.inf)
@@ -171,8 +173,8 @@ class Games:
 
     def canaries(self, rounds: int, quiet: Sequence[int]) -> list[int]:
         """The rounds, from 0, of the records that are changed alone: early, late and random ones, the last ones before
-        a release with little noise (`quiet`), and those that a tree whose nodes are drawn anew hides worst: with the
-        binary digits 1, 11, 101, 1011, 10101, ..., counted from 1.
+        a release with little noise (`quiet`), and those that a tree whose nodes are drawn anew hides worst. Counted
+        from 1, these have the binary digits 1, 11, 101, 1011, 10101, ...
         """
         worst = [(2**k + 1) // 3 - 1 for k in range(1, rounds.bit_length())]
         some = self.target.stream("canaries").integers(0, rounds, 3)
@@ -198,7 +200,7 @@ class Games:
         truth = np.array([[1.0], [-1.0]]) * np.append(np.ones(d) / (known.norm * math.sqrt(d)), 0.0)
         truth[:, d] = self.reward
         shown, numbers = rng.integers(0, SETS, (2, rounds)), rng.uniform(-1, 1, (2, rounds))
-        runs = np.arange(rounds) // RUN % 8  # of good rewards in A and bad ones in the first twin, and the reverse
+        runs = np.arange(rounds) // RUN % 8  # some: good rewards in A, bad ones in the first twin, or the reverse
         numbers += np.array([[-1.0], [1.0]]) * 3.0 * (np.array([0, 0, 1, 0, 0, 0, -1, 0])[runs])
         numbers = np.clip(numbers, -1.0, 1.0)
         return Deal(bank, shown, self.public, numbers, truth, starts, canary, records)
@@ -259,7 +261,7 @@ class Games:
         for state, row in (
             (first[0], last_row(played)),
             (second[0], rows[0]),
-        ):  # or the last record does so, in its field
+        ):  # or a field does so that the last record changes
             rewind(other, other.at[KNOWN])
             self.target.steps["update"](state, row[:-1], row[-1], other)
             if other.at[PLACE] > 0:
@@ -444,7 +446,7 @@ def replayable(games: Games, played: Played, start: int, end: int) -> list[Round
 
 
 def first_effects(games: Games, played: Played, rounds: list[Round], start: int, s: int) -> dict[int, set[int]]:
-    """Where the noise of this round first acts: of each later round, the numbers of the release that it changes."""
+    """Where each random number of this round first acts: by round, the numbers of the release that it changes."""
     found: dict[int, set[int]] = {}
     tape = new_tape(games.target.stream("kept noise"))
     for j in np.flatnonzero(rounds[s].kinds == games.kind).tolist():

@@ -41,7 +41,7 @@ from privbandits_cli.numerics.jit import Records
 
 LONGEST = 2**18  # rounds of a game
 CANARIES = 96  # random gains that are changed alone in a longer game, at most
-ARMS = 8  # each of which, at most, is the best in a pair of games
+ARMS = 8  # arms that are each the best one in a pair of games, at most
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 EARLY = 2**10  # first rounds, in which a learner explores most
 MANY = 64  # further uniform numbers of these rounds, for which both games choose
@@ -51,12 +51,12 @@ ALONE = "what hides a gain by itself, as `local` says of it, stays in all that i
 WEAKER = 1e-4  # an arm whose gains cost more by this share has canaries of its own
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 ROUNDED_OFF = 1e-11  # a smaller move of a Laplace number may be the rounding of a sum of thousands of them
-NUDGE = 1e-8  # of a Laplace number, which is far more than the rounding of a release
+NUDGE = 1e-8  # relative change of a Laplace number: far more than the rounding of a release
 NUDGED = 32  # games with such noise: all of them have the same arms by chance with probability 2^-32 at most
 
 EVERY = 2**12  # rounds of a game in which every gain is changed alone
 WEAKEST = 4  # releases with the least noise, whose gains are canaries
-HIDDEN = 0.1  # share of ε, or of a LITTLE one, that rounding may hide
+HIDDEN = 0.1  # share of ε, or of LITTLE if ε is less, that rounding may hide
 LITTLE = 1e-4
 UNMOVED = "no gain changes what the view names: let it name numbers that every gain changes"
 ROUNDED = f"numbers of a field that differ by less than {lockstep.GRAIN:g} of its largest one differ by rounding"
@@ -101,7 +101,8 @@ class Pair(NamedTuple):
 class Played(NamedTuple):
     """A pair of games: what ended it after how many rounds, in which states, and by which uniform number.
 
-    rounded: whether B got the numbers of A that differ by rounding. hidden: the moves that rounding could hide.
+    linear: whether every release was linear in its Laplace number. rounded: whether B got the numbers of A that differ
+    by rounding. hidden: the moves that rounding could hide.
     """
 
     outcome: int
@@ -115,10 +116,12 @@ class Played(NamedTuple):
 
 
 def pairs(rounds: int, target: Target[Noisy | Release]) -> list[Pair]:
-    """Pairs of games whose gains all differ. One gain differs from those of the first game of each pair.
+    """Pairs of games whose gains all differ. In games with one other gain, A is the first game of a pair.
 
-    The best arm is often the best one; by chance; all gains are random; it is always the best one; from the half on it
-    is the worst one; gains are those of all arms alike, low or high, or change after each RUN of rounds.
+    The tables of A, in this order: one arm is the best one in most rounds; one arm is the best one in random rounds;
+    all gains are random; one arm is the best one in all rounds, a table for each of the first ARMS; one arm is the best
+    one until half of the game is over, and then the worst one; all arms earn alike, another gain after each RUN of
+    rounds; all arms earn alike, the same gain in all rounds.
     """
     rng = target.stream("pairs")
     deep, coins = (rng.random(rounds) < DEEP).astype(float), rng.integers(0, 2, rounds).astype(float)
@@ -182,7 +185,7 @@ class Game(NamedTuple):
         return self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
 
     def _near_tie(self, state: Records, start: int, found: Played) -> bool:
-        """Whether noise that differs by little more than rounding also leads to other arms."""
+        """Whether noise that differs by more than rounding, but little, also leads to other arms."""
         t, rng = found.rounds, self.target.stream("nudges")
         n, z, size = t - start, self.deal.laplace.copy(), np.zeros(t)
         size[start:] = NUDGE * (1.0 + np.abs(z[start:t]) + found.trace.moves[:n] + found.trace.costs[:n])
@@ -207,7 +210,7 @@ class Game(NamedTuple):
     def all_different(self) -> tuple[Played, Spent]:
         """A pair of games in which all gains differ, with the largest cost of a gain in its own release.
 
-        At δ > 0, it may cost as much as a single Laplace number may at this δ.
+        At δ > 0, a gain may cost as much as one Laplace number may cost at this δ.
         """
         epsilon, delta = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta
         found = self.play(self.target.state, self.deal.second, 0)
@@ -220,7 +223,8 @@ class Game(NamedTuple):
     def one_different(self, known: Played, canaries: Sequence[int]) -> Iterator[tuple[Played, Spent]]:
         """Games in which only the gain of one round differs, each with the cost of this gain.
 
-        known: the pair in which all gains differ. If B cannot follow A as simply, the pair is played in full.
+        known: the pair in which all gains differ. If B cannot follow A by linear moves (`lockstep.follow`), the pair is
+        played in full; this is done for at most CANARIES gains.
         """
         state, before, full = np.repeat(self.target.state, 6), 0, 0
         moves = np.zeros(len(self.deal.laplace))
@@ -241,7 +245,7 @@ class Game(NamedTuple):
         """The cost of the gain of round t, in a pair of games in which it alone differs."""
         claim, (moves, costs, *_) = self.target.claim, found.trace
         if costs[0] > (1 + WEAKER) * moves[0] > 0.0:  # the range of gains is wider than that of the canary
-            moves = moves * costs[0] / (moves[0] + lockstep.ROUNDING)  # they are rounded down by as much
+            moves = moves * costs[0] / (moves[0] + lockstep.ROUNDING)  # the moves for the wider range, rounded down
         loss = float(moves.sum()) if found.linear else 0.0
         if self.target.gaussian:
             loss = gaussian.epsilon_of(math.hypot(*moves[moves > 0]), claim.delta) if found.linear else 0.0

@@ -1,4 +1,4 @@
-"""Excuses: why coupled games that seem to violate a claim decide nothing, and what to write so that they do.
+"""Excuses: reasons why coupled games that seem to refute a claim do not, and what a file must change to be audited.
 
 The games assume that a release is a true value plus a multiple of the one number of its round that is moved. An honest
 algorithm may release something else. Each excuse is tested on the round in which the games ended.
@@ -42,9 +42,9 @@ FIELDS = "`{1}` has noise of its own and decides arms, too: keep all that decide
 STEPS = -1000.0, -1.0, 0.37, 1.0, 1000.0  # by which a number is moved to see whether a release is linear in it
 HUGE = 1e12  # a number that moves a release to the end of its range, if it has one
 BETWEEN = np.linspace(0.01, 0.99, 50).tolist()  # uniform numbers that are tried
-GAINS = 0.0, 0.7  # of games A and B
-RELEASES = 4  # without noise of their own, each of which has a number of its own from before
-SEARCHED = 2**10  # rounds among which they are searched
+GAINS = 0.0, 0.7  # the gains of games A and B
+RELEASES = 4  # releases without new noise that are tried: each must have a number of its own from an earlier round
+SEARCHED = 2**10  # rounds in which such releases are searched
 
 
 def transformed(target: Target[Noisy | Release]) -> str:
@@ -122,16 +122,18 @@ def of(game: "Game", found: "Played", spent: "Spent") -> str:
 
 
 def bent(release: Callable[[int, float], float], z: float) -> bool:
-    """Whether a release of the first of two data is not linear in its number, and no end of its range tells them apart.
+    """Whether a release is not linear in its random number, because it is changed after the noise was added.
 
-    release: that of a datum with a number; z: the number of the round.
+    release: what is released of a datum, 0 or 1, with this number; z: the number of the round. Huge numbers lead to the
+    ends of the release's range, if it has any. If an end depends on the datum, the noise alone was changed, before the
+    datum was added to it. This is no excuse.
     """
     own = release(0, z)
     slopes = np.array([(release(0, z + step) - own) / step for step in STEPS])
     if np.ptp(slopes) <= 1e-6 * np.abs(slopes).max() + 1e-12 * (1.0 + abs(own)):
         return False
     ends = ((release(0, end), release(0, end / 2.0), release(1, end)) for end in (-HUGE, HUGE))
-    return not any(far == half and far != other for far, half, other in ends)  # else what the noise hides moves its end
+    return not any(far == half and far != other for far, half, other in ends)  # else an end depends on the datum
 
 
 def _is_secret(now: Moment) -> bool:

@@ -23,7 +23,7 @@ from privbandits_cli.numerics.jit import PluginError, Records
 
 NEEDS = "let `rng.uniform[0]` keep the expert if it is below the probability, and `rng.uniform[1]` draw one in order"
 SPREAD = 2**14  # tables of uniform numbers in a round whose experts are not drawn in their order
-GOLDEN = 0.6180339887498949  # of evenly spread pairs of numbers
+GOLDEN = 0.6180339887498949  # the step of the second number in evenly spread pairs of numbers
 NEAR = 32.0 / SPREAD  # how far the share of an expert in such tables may be from its probability, for each expert
 
 AGREED, DRAWN, OTHER = range(3)  # what ends a game
@@ -42,8 +42,8 @@ def expert_of(states: Records, first: float, second: float, x: Floats) -> int:
 def in_order(states: Records, low: float, high: float, near: float, expert: int, shares: Floats, x: Floats) -> bool:
     """Whether first numbers up to `low` keep the expert, and from `high` on the second draws the experts in order.
 
-    low: negative if no expert was played yet; near: how far from the ends of an expert's numbers these are tried, as a
-    share of them.
+    low: negative if no expert was played yet. The second numbers that draw an expert are an interval. It is tried in
+    the middle and near both ends; near: how far from the ends, as a share of its length.
     """
     for u in (0.0, 0.5, 1.0 - ROUNDING):
         if low >= 0.0 and not (expert_of(states, 0.0, u, x) == expert and expert_of(states, low, u, x) == expert):

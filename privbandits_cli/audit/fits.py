@@ -8,8 +8,8 @@ Each arm of A must be the one that its probabilities and the next uniform number
 on uniform numbers of their own, these must be the numbers before it. Each fit of A must be the one that the oracle's
 plain twin makes from the records of the batch and from a copy of the generator; earlier predictors stay as they are.
 So the noise is known exactly, no statistics are needed, and the account of the oracle is that of the fits. An oracle
-may also release the matrix Σ x x' of each batch. Then C also gets A's sum of these matrices with its inverse, and both
-are checked.
+may also release the matrix Σ x x' of each batch. Then C also gets A's sum of these matrices, and the inverse that A
+computes from it; the audit checks both.
 
 In half of the rounds, random coordinates of the arms are 0, as those of tables are, and in half of them an arm has the
 largest length. Most rewards are the largest or the smallest one, and some are between these.
@@ -30,11 +30,11 @@ from privbandits_cli.mechanisms.batches import drawn_arm
 from privbandits_cli.numerics.jit import PluginError
 from privbandits_cli.numerics.types import Floats
 
-ROUNDS = 2**13 - 1  # of the long game: 13 batches
-GAMES = 16  # short ones
-SHORT = 2**5 - 1
+ROUNDS = 2**13 - 1  # rounds of the long game: 13 batches
+GAMES = 16  # short games
+SHORT = 2**5 - 1  # rounds of a short game
 ROUNDING = 1e-6  # relative error of a fit
-BETWEEN = 0.1  # of the rewards are between the largest and the smallest one
+BETWEEN = 0.1  # share of the rewards that are between the largest and the smallest one
 
 
 class Record(NamedTuple):
@@ -87,7 +87,7 @@ def predicted(view: Fits, theta: Floats, grams: Floats, arms: Floats) -> Floats:
 
 
 def inverted(total: Floats) -> Floats:
-    """The inverse of I plus this sum of matrices, with the least multiple of I, doubled, with which it is positive."""
+    """The inverse of this sum plus s I, for the first s of 1, 2, 4, ... with which it is positive definite."""
     shift, one = 1.0, np.eye(len(total))
     while np.linalg.eigvalsh(total + shift * one)[0] <= 0:
         shift *= 2

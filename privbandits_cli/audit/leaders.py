@@ -1,11 +1,12 @@
-"""Audit of leaders by report-noisy-max: the experts that are played, of which each has the least noisy sum of losses.
+"""Audit of leaders by report-noisy-max: an expert is chosen because its noisy sum of losses is the least one.
 
 The noisy sums are secret, so an audit sees experts alone. If all numbers of a choice but that of expert i are fixed, i
 is chosen on one side of some value of its own number. Bisection finds that value, and so the probability of i, exactly.
 
 - Twins: two games with other losses, in which numbers are moved until both choose the same experts, must play alike.
-- Canaries: two games differ in one loss vector. Their probabilities of expert i give the privacy loss. If its sum is
-  far behind, this loss hardly depends on the numbers of the others; the least for several of them refutes a claim.
+- Canaries: two games differ in one loss vector. Their probabilities of expert i give the privacy loss. If the sum of
+  expert i is far behind, the privacy loss hardly depends on the numbers of the others. The audit computes it for
+  several tables of these numbers, and the least result counts: it refutes a smaller claim.
 """
 
 import math
@@ -42,9 +43,9 @@ found: Any = unbound  # bound when a loop is compiled
 REPEATS = 8  # tables of the numbers of the other experts
 REDRAWN = 64  # tables of all numbers, for a choice that does not depend on its own numbers
 BEHIND = 24.0  # rounds by which an expert is behind, over 1/ε
-MOST = 8.0  # ε of noise that is made of uniform numbers, whose probabilities are rounded to 2^-53
+MOST = 8.0  # the largest ε that is audited if noise is made of uniform numbers, which are rounded to 2^-53
 GIVEN = "given the numbers of all other experts"
-STEPS = 64  # of a search: by factors of 2, and by halving
+STEPS = 64  # steps of a search: by factors of 2, and then by halving
 
 
 def advance(states: Records, given: Floats, own: Dealt, points: Floats) -> None:
@@ -63,7 +64,7 @@ def chosen(states: Records, own: Floats, uniform: bool) -> int:
 
 
 def reached(states: Records, own: Floats, i: int, wanted: bool, uniform: bool) -> float:
-    """The first number of expert i, going out on both sides, with which it is chosen, or is not; NaN if none is."""
+    """The first number of expert i, going outwards, with which it is chosen or not, as `wanted`; NaN if none is."""
     moved = own.copy()
     for step in range(STEPS):
         for sign in (-1.0, 1.0):
@@ -105,8 +106,8 @@ class Play(NamedTuple):
 class Race:
     """The rounds of an audit of leaders.
 
-    kind: of the numbers; first: those of the first game; starts: the rounds, from 0, in which an expert is chosen, and
-    then the number of rounds.
+    kind: that of the random numbers; first: the numbers of the first game; starts: the rounds, from 0, in which an
+    expert is chosen, and then the number of rounds.
     """
 
     target: Target[Leader]

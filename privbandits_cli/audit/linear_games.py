@@ -21,13 +21,13 @@ from privbandits_cli.games.linear import BLOCK, Draws, Floats, Ints, loss_set
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.jit import PluginError, Records
 
-ROUNDS = 2**16  # of a game, at most
+ROUNDS = 2**16  # rounds of a game, at most
 ALIKE = 1e-6  # points that are farther apart, in units of the set's radius, are different
 LEAST = 1e-12  # points that are less far apart, in the same units, are the same
-WIDER = 64  # how much farther than a nudge of the losses moves them points may be apart by rounding
-ROUNDING = 8 * float(np.finfo(float).eps)  # of one addition, with a margin
+WIDER = 64  # points may be apart by rounding by so many times what a nudge of the losses moves them
+ROUNDING = 8 * float(np.finfo(float).eps)  # relative rounding error of one addition, with a margin
 TWINS = 6  # games with other losses
-LEAN = 0.25  # of half of the losses of a game, towards one coordinate
+LEAN = 0.25  # how far half of the losses of a game lean towards one coordinate
 OTHER_LOSSES = "other losses are treated like those that were played"
 RUN = 32  # rounds with the same loss, in the last table
 RARE = 64  # one round in so many has rare numbers, in games that have some
@@ -150,9 +150,9 @@ def step_of(ratio: float) -> float:
 def losses_of(target: Target[Any], rounds: int, number: int) -> Floats:
     """A table of losses, `[round, N]`; two of them differ in most rounds and lean towards different coordinates.
 
-    Some losses are 0, or an end of the loss set, for noise that depends on the losses; those of later tables are round
-    numbers, or at the other end in one coordinate, for a step that waits for one. In the last table, losses are equal
-    for RUN rounds.
+    Some losses are 0 or at an end of the loss set: they show noise that depends on the losses. From the third table on,
+    losses are round numbers. From the second one on, some are at an end but for one coordinate, which is at the other
+    end. They show a step that waits for such a loss. In the last table, losses are equal for RUN rounds.
     """
     allowed, n, t = loss_set(target.setting), target.setting.n_arms, np.arange(rounds)
     lean = np.zeros((rounds, n))
@@ -222,8 +222,8 @@ class Game(NamedTuple):
 class Bench:
     """A game and its variants.
 
-    kind: of the numbers that the noise is made of; given: the losses, `[round, N]`; start: the rounds before the first
-    one; cost: the rounds of all games so far.
+    kind: that of the numbers of which the noise is made; given: the losses, `[round, N]`; start: the rounds before the
+    first one; cost: the rounds of all games so far.
     """
 
     target: Target[Any]  # with noisy sums as its view
@@ -247,7 +247,8 @@ class Bench:
     def paths(self) -> "list[tuple[Bench, Floats]]":
         """Games whose sums go elsewhere, each with the losses of a twin.
 
-        All losses are at one end of the loss set or at the other, or equal for RUN rounds; then some numbers are rare.
+        In the first two games all losses are at one end of the loss set. In the third one losses are equal for RUN
+        rounds, and some numbers are rare.
         """
         tables = [np.broadcast_to(end, self.given.shape).copy() for end in loss_set(self.target.setting).ends()]
         tables.append(losses_of(self.target, self.rounds, TWINS))
@@ -316,8 +317,10 @@ class Bench:
             raise Refuted(f"prefix {self.start + broken:,} is not a finite number: its noise has no law")
 
     def acts(self, *kinds: str, kept: Ints | None = None) -> bool:
-        """Whether other random numbers of these kinds lead to other sums; kept: where N numbers of `kind`
-        begin that stay."""
+        """Whether other random numbers of these kinds lead to other sums.
+
+        kept: places of numbers of `kind`; N numbers from each of these places on stay as they are.
+        """
         anew = again(self.target, self.numbers, "anew")
         if kept is not None:
             places = kept[:, None] + np.arange(self.given.shape[1])

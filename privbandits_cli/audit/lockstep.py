@@ -24,10 +24,10 @@ MORE = False  # bound to True for a target that asks for more numbers than a uni
 LONE = False  # bound to True if every round has a release of its own gain alone
 
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
-ROUNDING = 1e-9  # of a released value, in scales of its noise
-GRAIN = 1e-12  # of a number, the rounding of one round; a smaller difference of two states is rounding
-BITS = 1e-15  # of a release or a gain, its last bits
-TERMS = 4e-12  # of a release, the rounding of a sum of many terms
+ROUNDING = 1e-9  # rounding error of a released value, in scales of its noise
+GRAIN = 1e-12  # relative rounding error of one round; a smaller difference of two states is rounding
+BITS = 1e-15  # relative rounding error of a release or a gain: its last bits
+TERMS = 4e-12  # relative rounding error of a release that is a sum of many terms
 CLEAR = 1e4  # a scale of noise is measured if it is this many times the rounding of a release
 WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
 POWERS = 31  # powers of two, from 2^-10 on, that are tried in turn as gains of both signs if gains are not bounded
@@ -82,7 +82,8 @@ def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
     """Give B the numbers of A where they differ by rounding, which a long game could amplify.
 
     words: the states as floats, `[6, words]`; fields: where each field of floats begins and ends, `[fields, 2]`; most:
-    the largest sum of what was released so far. Numbers of a field beyond it are no terms of its other numbers.
+    the largest sum of what was released so far. A larger number is no such sum, so that what counts as rounding in
+    other numbers of its field does not depend on it.
     """
     for k in range(len(fields)):
         ours, theirs = words[0, fields[k, 0] : fields[k, 1]], words[1, fields[k, 0] : fields[k, 1]]
@@ -240,7 +241,7 @@ def couple(
             wide = WIDE * (uniform[t, -1] - 0.5)
             if own != 0.0 and (choice(states, 3, u, wide) != arm or choice(states, 4, u, z + move) != arm):
                 return NUMBER, t, 0.0, linear, hidden
-            blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # of the differences of released values
+            blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # blur: rounding of a difference of releases
             if attempts > STRAIGHT or min(abs(own), abs(slope)) <= CLEAR * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope) + blur:
@@ -261,8 +262,8 @@ def couple(
 def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, moves: Floats) -> int:
     """Play B = `states[1]` on, from round `start`, in which it has another gain than A; then it has the same ones.
 
-    trace: that of A, from `couple`. Filled in: `moves`. Returned: how many rounds B can follow A by moves that are
-    linear; then it must be played by `couple`, which says why.
+    trace: that of A, from `couple`. Filled in: `moves`. Returned: the first round in which B cannot follow A by a move
+    that is linear, or the number of rounds. If there is such a round, `couple` must play both games; it tells why.
     """
     first, _, columns, uniform, _, laplace = deal
     _, _, arms, releases, slopes = trace

@@ -3,13 +3,14 @@
 Game B has other gains than game A; their sums differ by a few deviations of the noise. When a batch of an arm ends,
 both games try the same TRIES tables of random numbers. Two facts are exact:
 
-- With the same numbers, the sums differ by that of the gains, so that the noise does not depend on gains, and a gain is
-  in one sum. What the last gain adds is measured.
-- Some two tables lead to the same sum. The games go on from these, and must play the same arms. Otherwise a gain acts
-  past the sums.
+- With the same table, the sums of both games must differ by exactly what their gains differ. Then the noise does not
+  depend on gains, and a gain is in one sum. The audit measures what the last gain adds to the sum.
+- Some table of A and some table of B lead to the same sum. The games go on with these, and must play the same arms.
+  Otherwise a gain acts past the sums.
 
-What the tables leave of a sum without its gains is noise, given all that was released before. It is tested by its law,
-which a random number within each whole number makes continuous. The law then gives the ε of a gain.
+A sum without its gains is noise, and each table gives one sample of it, given all that was released before. The samples
+are tested by the law that the view names. A random number within each whole number makes this law continuous. The law
+then gives the ε of a gain.
 """
 
 import math
@@ -36,14 +37,14 @@ from privbandits_cli.numerics.jit import PluginError, Records, unbound
 modulus: Any = unbound  # bound when a loop is compiled
 
 GAMES = 32
-ROUNDS = 2**21  # of all games, about
+ROUNDS = 2**21  # rounds of all games, about
 TRIES = 2048  # tables of random numbers for the end of a batch
-SAMPLES = 64  # of them, whose noise is tested
-LARGEST = TRIES**2 / 500.0  # deviation of the noise, in whole numbers
+SAMPLES = 64  # tables, of these, whose noise is tested
+LARGEST = TRIES**2 / 500.0  # deviation of the noise, in whole numbers, at most
 TWICE = 16  # equal sums of one game, at least, if its noise is not far larger than LARGEST
 LARGER = 1.1  # noise whose deviation is more than this multiple of the claimed one is tested at its own deviation
 FEWEST = 1024  # numbers, at least, of a test of their noise
-SLOTS = 2**16  # of a table of sums, a power of two
+SLOTS = 2**16  # slots of a hash table of sums, a power of two
 
 AGREED, ARM, BARE, OTHER, NUMBER, LARGE = range(6)  # what ends a pair of games
 FOUND = {
@@ -80,8 +81,8 @@ def couple(
 ) -> tuple[int, int, int]:
     """Play the games A = `states[0]` and B = `states[1]`; the others, of four, are scratch space.
 
-    table: `[arm, rounds + 2]`, the gains of A in the order of an arm's plays; B has those of each pair of plays in
-    turn, and in each batch some more or less; spread: of the noise, in units of what a gain adds.
+    table: `[arm, rounds + 2]`, the gains of A in the order of an arm's plays. B has the two gains of each pair of plays
+    in reverse order, and in each batch some more or less gain. spread: of the noise, in units of what a gain adds.
     Filled in for each sum: `noise[sum, SAMPLES]`; `seen[sum]`, what a gain adds, the arm, the number of gains, and the
     last gain.
 
@@ -114,7 +115,7 @@ def couple(
             unit = centred(high - low, size)
             if abs(unit) * spread > LARGEST:
                 return LARGE, t, closed
-            rounding = 0.0 if others[arm] == np.floor(others[arm]) else 1.0  # of a gain that is neither 0 nor 1
+            rounding = 0.0 if others[arm] == np.floor(others[arm]) else 1.0  # if a gain is neither 0 nor 1
             for i in range(TRIES):
                 now = drawn(own, i)
                 if choice(states, 0, now.uniform, now.laplace) != arm:
@@ -290,7 +291,7 @@ def by_groups(noise: Floats, groups: Mapping[str, NDArray[np.bool_]], level: flo
     that follows, for `share`.
 
     Size and shape, in every group: Σ|noise| has the law Gamma(n); the Kolmogorov-Smirnov test. Independence: the
-    correlation of the ranks of neighbours, which noise has that numbers of one release have in common.
+    correlation of the ranks of neighbours, which is not 0 if numbers of one release share noise.
     """
     from scipy import stats
 

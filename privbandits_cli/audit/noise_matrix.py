@@ -8,9 +8,9 @@ numbers by s hides this if B s is 1 in these sums and 0 in the earlier ones.
 - Laplace numbers: the least |s|₁ is exactly its ε at δ = 0. No likelihood ratio is larger, and by the duality of linear
   programmes there is a direction in which it comes as close as one likes.
 
-A number may be drawn before the loss that it hides, and a round may have any number of them. Of few rounds the whole
-matrix is used, for every loss. Of a long game the audit knows the part that is not 0, if numbers leave the sums again,
-as in a tree.
+A number may be drawn before the loss that it hides, and a round may have any number of them. In a game of few rounds
+the audit measures the whole matrix, and computes the cost of every loss. In a long game it measures the entries that
+are not 0, if each number leaves the sums again, as in a tree.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of 
 CORRECTIONS = 2  # moves of a twin's numbers: the first is right if the noise is linear, the second removes rounding
 REDRAWN = 4  # games with other numbers, to see whether noise enters a sum
 RANK = 1e-10  # smaller singular values of the matrix, relative to the largest, are rounding
-ENTRIES = 2**22  # of the matrix of a long game, at most
+ENTRIES = 2**22  # entries of the matrix of a long game, at most
 MOVED = 2**21  # numbers of a long game that are moved alone, at most
 
 
@@ -62,9 +62,11 @@ def probe(
 
     where: the coordinate on which each number acts, -1 if it has no effect, -2 if it acts on several. table: the
     numbers of `own` that are moved by `by`, one at a time; mark: where those of each round begin. sums: those of the
-    game without a move. least: a smaller effect is rounding. patience: if it is not 0, a number that was without effect
-    for so many times the rounds before has left the sums, unless it is of the first round; and the entries are those of
-    the first coordinate alone. states: the game's first state and scratch space.
+    game without a move. least: a smaller effect is rounding. states: the game's first state and scratch space.
+
+    patience: 0 to measure all entries. Otherwise the entries are those of the first coordinate alone, and a number is
+    no longer followed once it has been without effect for `patience` times as many rounds as it acted before. Numbers
+    of the first round are always followed.
     """
     numbers, rounds, effects = entries
     x, found = np.zeros(given.shape[1]), 0
@@ -165,7 +167,7 @@ def measured(table: Bench, patience: int = 0) -> list[Part] | None:
 
 def _check(table: Bench, parts: list[Part], other: Floats, numbers: Dealt, by: float) -> None:
     """Raise Refuted if the sums of the game with these losses and numbers are not the sums with this noise."""
-    kept = numbers.having(table.kind, table.own(table.numbers))  # what numbers of other kinds add is no matter
+    kept = numbers.having(table.kind, table.own(table.numbers))  # the same numbers of other kinds in both games
     before, found = table.play(kept), table.play(numbers, other)
     moves = table.own(numbers) - table.own(kept)
     noise = np.transpose([part.effects @ moves[part.places] for part in parts])
@@ -280,7 +282,7 @@ def least_sum(matrix: Floats, wanted: Floats) -> float:
 
 
 def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int, int] | None:
-    """The largest cost of the losses of rounds `taus`, from 0; its round, and how many first rounds it is that of.
+    """The largest cost of the losses of rounds `taus`, from 0; its round; and of how many first rounds it is the cost.
 
     It is exact for normal numbers. For Laplace numbers it is a lower limit for the first of `taus`: the cost in the
     sums `support`. None if the audit does not know the matrix.
@@ -309,9 +311,9 @@ def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int
 def least_norms(part: Part, ahead: Floats) -> Floats:
     """The least |s|₂ for each column of `ahead[round, loss]`, the move of the sums.
 
-    By Kalman's filter: in each round the sum is compared with what earlier sums tell of it. held: the numbers that
-    are in this sum or in earlier and later ones; about these, `known` is the covariance given the sums so far, and
-    `moves` their least moves so far.
+    By Kalman's filter: in each round the sum is compared with what earlier sums tell of it. A number has a place from
+    the first sum that it enters to the last one. Of the numbers that have a place, `known` is the covariance given the
+    sums so far, and `moves` are the least moves so far.
     """
     rounds, (_, n) = len(ahead), part.effects.shape
     starts, columns, effects = part.effects.indptr, part.effects.indices, part.effects.data

@@ -3,8 +3,8 @@
 The twin has another loss in every round. The release is a function of the loss, plus noise that is linear in the
 Laplace numbers of its round. The audit measures how the release responds to each of them, and what it is without noise
 for several losses; both must be alike in the two games. It moves the twin's number with the largest response so that
-both games release the same. They must then play the same points. That move for the largest change of a release is the
-exact privacy cost of the round's loss at its point. As the audit dealt these numbers, nothing is left to be tested by
+both games release the same. They must then play the same points. The move that hides the largest change of a release
+is the exact privacy cost of the round's loss at its point. The audit dealt these numbers itself, so that it needs no
 statistics.
 """
 
@@ -36,9 +36,9 @@ from privbandits_cli.games.linear import Draws, Floats, Sphere
 from privbandits_cli.games.views import Release
 from privbandits_cli.numerics.jit import Records
 
-ROUNDING = 1e-13  # of a release, with a wide margin
+ROUNDING = 1e-13  # relative rounding error of a release, with a wide margin
 SIDES = (-1.0, -0.5, 0.0, 0.5, 1.0)  # losses, in units of the largest at the point
-NUDGE = 1e-9  # of a loss, which moves the noise that hides it by more than rounding does
+NUDGE = 1e-9  # relative change of a loss: the noise that hides it then moves by more than rounding
 
 IN_CHOOSE = "the noise of a release is drawn in `choose`: let `released` add `rng.laplace` to the loss"
 

@@ -1,9 +1,9 @@
-"""Audit of noisy sums of losses, the only path by which losses act on the points of a linear learner.
+"""Audit of noisy sums of losses: losses must act on the points of a linear learner by these sums alone.
 
-The noise must be linear in the numbers of `rng.laplace` or `rng.normal`; when they enter and how long they stay is
-found by moving them. Game B has other losses than game A and the same random numbers. In each round of a long game the
-audit moves N numbers of B, one for each coordinate, that first enter the next sum, until this sum equals that of A.
-If a sum has no such numbers, it must be equal without a move, as within a batch.
+The noise must be linear in the numbers of `rng.laplace` or `rng.normal`. The audit moves these numbers, and so finds
+when they enter a sum and how long they stay. Game B has other losses than game A and the same random numbers. In each
+round of a long game the audit moves N numbers of B, one for each coordinate, that first enter the next sum, until this
+sum equals that of A. If a sum has no such numbers, it must be equal without a move, as within a batch.
 
 - Both games must play the same points. Otherwise a loss acts by another way than the sums.
 - These numbers must move the next sum, at a rate that depends neither on the losses nor on other numbers.
@@ -320,8 +320,8 @@ def _cost(table: Bench, hiding: Hiding, allowed: float, special: list[int] | Non
 def canaries(table: Bench, hiding: Hiding) -> list[int]:
     """The rounds, counted from 0, whose loss is replaced alone, without the last one, whose loss is in no sum.
 
-    They are those around powers of two, random ones, and, if noise varies, the round with the least of it, with those
-    from which on it may be in a node of a tree.
+    They are those around powers of two, and random ones. If the rate of the noise varies, they are also the round with
+    the least rate, and the rounds at which a node of a tree may begin that contains this round.
     """
     powers = 2 ** np.arange(table.rounds.bit_length())
     some = table.target.stream("canaries").integers(0, table.rounds - 1, RANDOM)
@@ -403,7 +403,7 @@ def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> 
 
 
 def largest_move(table: Bench, hiding: Hiding, taus: list[int]) -> tuple[float, int, Ints]:
-    """The largest norm of the moves that hide one loss, μ or ε, and its round; and around which sums they are."""
+    """The largest norm of the moves that hide one loss, μ or ε; the round of this loss; the sums around its moves."""
     losses, normal = loss_set(table.target.setting), table.kind == "normal"
     low, high = ends_of(table)
     given = table.given.copy()

@@ -3,7 +3,7 @@
 The audit of a bandit draws one uniform and one Laplace number in each round, and moves the Laplace number alone. If the
 view has Gaussian noise, a normal number takes the place of the Laplace number. All other numbers that the algorithm
 asks for are computed here from the round's uniform number, so that two games with the same uniform numbers have them in
-common; in an audit of reports of one bit, which moves the uniform number, from the Laplace number.
+common. The audit of reports of one bit moves the uniform number, so they are then computed from the Laplace number.
 """
 
 import math
@@ -67,7 +67,7 @@ def several(first: float, word: Any) -> Floats:
 
 
 def numbers_of(rng: Draws) -> Numbers:
-    """All numbers of a round, from its uniform number and the one that is moved, in the place of the Laplace number."""
+    """All numbers of a round, from its uniform number and the number that has the place of the Laplace number."""
     word = mixed(np.uint64(np.int64((rng.laplace if BIT else rng.uniform) * 2.0**53)))
     return Numbers(
         uniform(rng.uniform, stream(word, 0)),

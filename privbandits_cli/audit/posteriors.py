@@ -32,10 +32,10 @@ earn: Any = unbound
 
 REPEATS = 8  # games with the same canary
 RANDOM = 4  # random rounds with a canary, besides the first K
-WORTH = 0.0, 1.0  # of the arm with a canary
-ROUNDS = 2**22  # of all games with canaries, and of all twins for each arm; long games have fewer of them
+WORTH = 0.0, 1.0  # gains of the arm with a canary
+ROUNDS = 2**22  # rounds of all games with canaries; also of all twins, times arms; if games are long, there are fewer
 CLEAR = 1e-9  # draws and scales that differ by this share are different
-GAINS = np.unique([*np.linspace(0, 1, 11), *np.linspace(0, 1, 5), *np.linspace(0, 1, 4)])  # that a canary may have
+GAINS = np.unique([*np.linspace(0, 1, 11), *np.linspace(0, 1, 5), *np.linspace(0, 1, 4)])  # gains of a canary in B
 NO_CANARY = -1
 
 AGREED, BARE, SCALE, ARM = range(4)  # what ends a pair of games
@@ -66,7 +66,7 @@ def follow(
 
     canary: the round in which B earns that of GAINS whose effect on the next draw differs most, if any has.
     moves[round]: the sum of the squares by which numbers are moved. Returned: what ended the games, the rounds before
-    that, and the largest difference of the effects of two gains, over that of the canary's two.
+    that, and a ratio: the largest difference of the effects of two gains, over that of the canary's gains in A and B.
     """
     n_arms, share, effects = given.shape[1], 1.0, np.zeros(len(GAINS) + 1)
     starts, rates, own, some = np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms)
@@ -135,7 +135,7 @@ def coupled(target: Target[Noisy], given: Floats, other: Floats, name: str, cana
 
 
 def cost(target: Target[Noisy], rounds: int, t: int, worth: float) -> float:
-    """The least μ, over several games, of the gain of round t. One arm always has this gain, the others 1 - worth.
+    """The least μ, over several games, of the gain of round t. One arm always earns `worth`, the others 1 - worth.
 
     In first pulls it is the arm of round t. A worse arm is seldom played again, so that its gain costs more.
     """
@@ -171,5 +171,5 @@ def audit_drawn(target: Target[Noisy]) -> Audit:
         words = f"the gain of round {worst + 1:,} costs at least ε = {at_least(seen)}"
         return replace(so_far, found=words, epsilon_seen=seen)
     found = f"equal arms follow equal draws; a gain costs at least ε = {at_least(seen)}"
-    refutable = gaussian.epsilon_of(most**2 / mu, claim.delta) if mu > 0 else None  # of noise that is too small
+    refutable = gaussian.epsilon_of(most**2 / mu, claim.delta) if mu > 0 else None  # the ε of noise that is too small
     return replace(so_far, verdict="CONSISTENT", found=found, epsilon_seen=seen, refutable=refutable)

@@ -1,4 +1,4 @@
-"""Excuses: why a noisy sum of losses that seems to violate a claim decides nothing, and what to write so that it does.
+"""Excuses: reasons why a noisy sum that seems to refute a claim does not, and what a file must change to be audited.
 
 The audit of noisy sums assumes that a sum is one of losses and of noise, coordinate by coordinate. An honest algorithm
 may release something else. Each excuse is tested on the round whose next sum is at fault.
@@ -21,7 +21,7 @@ SECRET = (
 )
 REDRAWN = 8  # tables of the other numbers of a round
 CLOSE = 1e-6  # relative error of an effect
-PART = 0.3678794  # of the largest change of a loss, no multiple of a grid to which sums may be rounded
+PART = 0.3678794  # share of the largest change of a loss: no multiple of a grid to which sums may be rounded
 
 
 def of(table: Bench, t: int) -> str:

@@ -15,10 +15,10 @@ from numpy.random import Generator
 from privbandits_cli.numerics.jit import once
 from privbandits_cli.numerics.types import Floats, Ints
 
-MOST = 2**14  # numbers of a round
+MOST = 2**14  # numbers of a round, at most
 UNIFORM, NORMAL, EXPONENTIAL, LAPLACE, GAMMA = range(5)  # kinds of numbers
 NAMES = "random", "standard_normal", "standard_exponential", "laplace", "standard_gamma"
-PLACE, KNOWN, WRONG = range(3)  # of the next number; how many are known; what was wrong
+PLACE, KNOWN, WRONG = range(3)  # parts of `at`: the place of the next number; how many are known; what was wrong
 FINE, OTHER, FULL = range(3)  # what may be wrong: another kind of number than before, or more than a tape has room for
 
 

@@ -25,10 +25,10 @@ choice: Any = unbound
 trial: Any = unbound
 settled: Any = unbound
 
-GRIDS = 2, 3, 4, 10  # of round gains
+GRIDS = 2, 3, 4, 10  # round gains are multiples of 1 over these
 TAIL = 53  # the rarest numbers that are tried have the probability 2^-TAIL
-SPARSE = 0.5  # of the sets of arms have coordinates that are 0
-LONG = 0.5  # of the sets have an arm of the largest length
+SPARSE = 0.5  # share of the sets of arms with coordinates that are 0
+LONG = 0.5  # share of the sets with an arm of the largest length
 Steps = dict[str, Callable[..., Any]]
 V = TypeVar("V", bound=View, covariant=True)
 
@@ -37,10 +37,10 @@ V = TypeVar("V", bound=View, covariant=True)
 class Target(Generic[V]):
     """A tuned algorithm, its view and its claim. A mutant has other steps, or another first state, than its algorithm.
 
-    alpha: level of the test; budget: how many rounds are observed; seed: of the audit's own random numbers.
+    alpha: level of the test; budget: the most rounds of a game with contexts; seed: of the audit's own random numbers.
     """
 
-    algorithm: Any  # of the game that the view belongs to
+    algorithm: Any  # an algorithm of the game that the view belongs to
     setting: Setting
     view: V
     steps: Steps
@@ -105,8 +105,10 @@ def rare(kind: str, shape: int | tuple[int, ...], rng: Generator) -> Floats:
 
 
 def sets_of_arms(known: Contexts, n_arms: int, sets: int, rng: Generator) -> Floats:
-    """Random arms within the bounds of the game, `[sets, d, k]`. Many have coordinates 0, and in some sets one has the
-    largest length: with two of them along an axis, rounding could decide between equal arms.
+    """Random arms within the bounds of the game, `[sets, d, k]`.
+
+    Many arms have coordinates that are 0. In some sets one arm has the largest length, but never two: two such arms
+    along an axis could be equal, and rounding would decide between them.
     """
     arms = rng.standard_normal((sets, known.dimension, n_arms))
     arms *= (rng.random(arms.shape) < 0.5) | (rng.random((sets, 1, 1)) > SPARSE)

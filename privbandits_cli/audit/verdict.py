@@ -19,9 +19,9 @@ class Audit:
     verdict: Verdict
     claim: str
     found: str  # the finding, in words
-    cost: int  # observations used, or all of the budget
+    cost: int  # about how many rounds were played
     epsilon_seen: float | None = None  # a lower limit on ε, where the view has one
-    refutable: float | None = None  # the least true ε for which this budget would have refuted the claim
+    refutable: float | None = None  # the least true ε for which these games would have refuted the claim
     played: str = ""  # the games that were played
     assumed: str = ""  # what was not tested
 
