@@ -23,7 +23,7 @@ NEGLIGIBLE = 1e-18  # mass of the least losses that may be rounded up to one poi
 
 @dataclass(frozen=True, eq=False)
 class PrivacyLoss:
-    """losses: `[points]`, in increasing order; masses: those of the losses; infinite: the mass of an infinite loss."""
+    """A law; losses: `[points]`, in increasing order; masses: their probabilities; infinite: that of infinite loss."""
 
     losses: Floats
     masses: Floats
@@ -42,7 +42,7 @@ class PrivacyLoss:
     def rounded_up(cls, cdf: Callable[[Floats], Floats], edges: Floats) -> Self:
         """A loss with this distribution function, rounded up to the next one of `edges`: δ is not understated.
 
-        Edges below which there is no more than NEGLIGIBLE, or all, are left out.
+        Edges are left out if the mass below them is at most NEGLIGIBLE, or is all mass.
         """
         below = cdf(edges)
         first = max(0, int(np.searchsorted(below, NEGLIGIBLE, "right")) - 1)
@@ -71,18 +71,18 @@ class PrivacyLoss:
         beyond = self.infinite + np.cumsum(self.masses[:0:-1])[::-1]  # P(L > loss) >= δ(loss), but for the last loss
         most = float(self.losses[int(np.searchsorted(-beyond, -delta / 2))])
 
-        def excess(epsilon: float) -> float:  # of the logarithm, as δ may be 1e-11
+        def excess(epsilon: float) -> float:  # a difference of logarithms, as δ may be 1e-11
             return math.log(max(self.delta(epsilon), TINY)) - math.log(delta)
 
         return float(brentq(excess, 0.0, most, xtol=1e-14 * most, rtol=1e-14))
 
 
 def composed(parts: Sequence[tuple[PrivacyLoss, int]], tilt: float = 0.0) -> PrivacyLoss:
-    """The sum of independent losses: of each of these laws so many. All laws have evenly spaced points, equally far.
+    """The law of a sum of independent losses; parts: laws, and how many losses of each are summed.
 
-    tilt: θ >= 0. The masses, times e^(θL), are convolved by a Fourier transform, whose error is about 1e-16 of the
-    largest of them. Without it, δ has an error of about 1e-15. It has a small relative error at those ε that are near
-    the mean of the tilted sum.
+    All laws have evenly spaced points, at the same distance. tilt: θ >= 0. The masses, times e^(θL), are convolved by a
+    Fourier transform, whose error is about 1e-16 of the largest of them. With θ = 0, δ has an error of about 1e-15.
+    With θ > 0, δ has a small relative error at those ε that are near the mean of the tilted sum.
     """
     from scipy import fft
 

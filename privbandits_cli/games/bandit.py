@@ -28,9 +28,9 @@ from privbandits_cli.numerics.types import Floats, Ints
 
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
 
-BLOCK = 16384  # rounds; fewer where there are many arms
+BLOCK = 16384  # rounds, at most; fewer if there are many arms
 BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
-MANY = 4096  # arms: with more, the states of some trials may take a gigabyte
+MANY = 4096  # arms; with more, trials play alone, as the states of some could take a gigabyte
 
 
 class Draws(NamedTuple):
@@ -43,7 +43,7 @@ class Draws(NamedTuple):
 class Numbers(NamedTuple):
     """The random numbers of one round for an algorithm that asks for other kinds than `Draws` has, or for several.
 
-    One number of a kind in `drawn`, an array of a kind in `draws`, NaN of all others.
+    A kind in `drawn` has one number, a kind in `draws` an array of numbers, and all other kinds have NaN.
     """
 
     uniform: Any  # on [0, 1)
@@ -70,9 +70,10 @@ class Adversary(players.Adversary):
     def gains_in_lanes(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
     ) -> Iterator[NDArray[Any]]:
-        """For each block of `rounds()` yield the gains `[rounds, arms, lanes]` of trials with these streams.
+        """For each block of `rounds()` yield the gains of several trials, `[rounds, arms, lanes]`.
 
-        A lane has the gains of `gains`, to the bit. An array may be overwritten by the next block.
+        A trial is a lane: it has one of the streams, and to the bit the gains that `gains` draws from it. The next
+        block may overwrite an array.
         """
         tables = [self.gains(setting, rng, rounds()) for rng in rngs]
         for block in rounds():
@@ -108,10 +109,10 @@ class Algorithm(players.Algorithm):
     """
 
     game: ClassVar[str] = "bandit"
-    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # one number in every round, unless `periods` says otherwise
+    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # one number of each in a round, unless `periods` says otherwise
 
     def periods(self) -> dict[str, int]:
-        """The kinds with one number a round, and the period of each: only its first and last round have numbers."""
+        """The period of each kind with one number a round: only the first and last round of a period have numbers."""
         return dict.fromkeys(self.drawn, 1)
 
     def draws(self, setting: Setting) -> dict[str, int]:
@@ -120,7 +121,7 @@ class Algorithm(players.Algorithm):
         return base.draws(setting) if isinstance(base, Algorithm) else {}
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
-        """Bound on the expected regret after `rounds` `[points]` on independent arms of known means; None without one.
+        """Bound on the expected regret after `rounds` `[points]` on independent arms of known means, or None.
 
         Gains are in [0, 1], those of an arm are independent numbers with its mean, and means is `[arms]`.
         """
@@ -139,8 +140,8 @@ def gaps(means: Floats) -> Floats:
 class Asked(NamedTuple):
     """The random numbers that an algorithm asks for, by kind."""
 
-    periods: dict[str, int]  # of the kinds of which a round has one number
-    counts: dict[str, int]  # of the kinds of which it has several
+    periods: dict[str, int]  # kinds with one number in a round, and the period of each
+    counts: dict[str, int]  # kinds with several numbers in a round, and how many
 
     @property
     def more(self) -> bool:
@@ -159,14 +160,14 @@ def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
 
 
 class Table(NamedTuple):
-    """What a block is played with, in one trial; in a group of trials each array has one more axis, of the trials."""
+    """What a block is played with, in one trial. In a group, each array has one more axis, the last: the trials."""
 
     gains: Any  # [round, arm]
     uniform: Any  # random numbers, [round] or [round, number]
     laplace: Any
     normal: Any
     bits: Any
-    worth: Any  # what one play of an arm counts for the regret, [arm]; empty if its gain counts
+    worth: Any  # what a play of an arm adds to the total, [arm]; empty if its gain is added
     memory: int  # see `Adversary.reaction`
     observed: bool
 
@@ -180,7 +181,7 @@ GUARDED = False  # bound to True for a user's file, whose arms are checked
 def play_round(
     state: Record, player: Record, rng: Any, gains: Floats, worth: Floats, memory: int, observed: bool, t: int
 ) -> None:
-    """Round t of a block, in one trial; gains: of each arm. Other arguments: see `Table`."""
+    """Round t of a block, in one trial; gains: one for each arm. Other arguments: see `Table`."""
     arm = choose(state, rng)
     if GUARDED and (arm < 0 or arm >= len(gains)):
         raise WrongArm(arm, len(gains), t)
@@ -271,7 +272,7 @@ class Games(driver.Games):
 
         @cache
         def room(kind: str, *count: int) -> NDArray[Any]:
-            """Memory for the numbers of a kind, the same for all algorithms with as many in a round."""
+            """Memory for the numbers of a kind; all algorithms with as many in a round share it."""
             return aligned((self.size, *count, len(trials)), np.uint64 if kind == "bits" else np.float64)
 
         self.room, self.nothing = room, nothing

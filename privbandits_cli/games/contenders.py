@@ -2,7 +2,9 @@
 
 The score of a unit vector x is <θ~, x> + β √(x' A x), A = V^-1. Let φ = θ~/β and e = φ/|φ|. Then x = u e + s w, with a
 unit vector w orthogonal to e and s² = 1 - u². Let a = e' A e, and q = A e - a e, so that
-x' A x = u² a + 2 u s <q, w> + s² w' A w. If the score exceeds β l and |φ| u < l, then
+x' A x = u² a + 2 u s <q, w> + s² w' A w.
+
+Let l be a level. We want the arms whose scores exceed β l. For such an arm with |φ| u < l,
 w' A w + 2 (u/s) <q, w> >= ((l - |φ| u)² - u² a)/s². As 2 (u/s) <q, w> <= κ <q, w>² + (u/s)²/κ for every κ > 0, also
 w' B w >= c, where B = A + κ q q' and c = ((l - |φ| u)² - u² (a + 1/κ))/s².
 
@@ -14,7 +16,7 @@ this envelope. Here z bounds how likely a large score is, and most arms are not 
 The range of u is cut into cells. In each cell c has a lower bound, so b and z have upper bounds. An arm is proposed in
 a cell with the probability of that cell times z. Then u is drawn, given the cell, and w from the Gaussian law. The arm
 is accepted with probability (w' Λ w/b)^(m/2), if its score exceeds the level. Where z >= 1, c <= 0 or |φ| u >= l, w is
-drawn from the uniform law, and the score decides alone. What is accepted has the law of the arms whose scores exceed
+drawn from the uniform law, and the score alone decides. What is accepted has the law of the arms whose scores exceed
 the level, and no other arm exceeds it. This holds for every τ and κ for which Λ is positive definite; they decide how
 many arms are proposed. It also holds if A has become smaller since Λ was computed, and if φ has moved by δ, for the
 level l - δ. Cells in which no arm has a mean in [low, high], the range of the game, are left out.
@@ -31,7 +33,7 @@ from privbandits_cli.numerics.sfc64 import Words, fill_normal, uniform
 from privbandits_cli.numerics.types import Floats
 
 FINE = 12  # cells for each standard deviation of u
-SURE = 2.0  # in place of b where z >= 1
+SURE = 2.0  # in place of b where w is drawn from the uniform law
 TINY = 1e-300
 SLACK = 1e-9  # relative; more than all rounding in double precision
 LARGE = 1e100
@@ -44,13 +46,13 @@ def contenders_room(dimension: int) -> dict[str, Any]:
     """The fields of a record in which this module works, beside θ, `low`, `high` and `sfc64.source`."""
     from scipy import stats  # slow to import
 
-    d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # of (1 + u)/2
+    d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # the law of (1 + u)/2
     tails = np.concatenate([[1.0], stats.norm.sf(np.arange(-3, 6.5, 1 / FINE)), [0.0]])
     edges = np.unique(np.clip(2 * law.isf(tails) - 1, -1, 1))
     low, high = edges[:-1], edges[1:]
     nearest = np.where(low * high < 0, 0.0, np.minimum(low * low, high * high))
     return {
-        "edges": edges,  # of the cells
+        "edges": edges,  # the edges of the cells
         "angles": np.arccos(edges),
         "inner": np.sqrt(1 - nearest),  # the largest s of each cell
         "masses": law.sf((1 + low) / 2) - law.sf((1 + high) / 2),  # the probability of each cell
@@ -179,7 +181,7 @@ def chance(room: Record, level: float) -> float:
 
 
 def any_cell(room: Record) -> int:
-    """A cell, with the probabilities `shares`; the last cells come first, as they have most."""
+    """A random cell, by the probabilities `shares`. The search begins at the last cells, which have the largest."""
     shares = room.shares
     rest, cell = room.whole * uniform(room.words), len(shares) - 1
     while cell > 0 and rest >= shares[cell]:
@@ -191,7 +193,7 @@ def any_cell(room: Record) -> int:
 def coordinate(words: Words, low: float, high: float, widest: float, power: int) -> float:
     """A coordinate of a random direction, given that its angle is in [low, high], by rejection.
 
-    The angle has a density of s^power, power = d - 2; widest: the largest s, which is its sine.
+    The density of the angle is proportional to s^power, where s is its sine and power = d - 2; widest: the largest s.
     """
     while True:
         angle = low + (high - low) * uniform(words)
@@ -235,7 +237,7 @@ def propose(room: Record, cell: int, x: Floats) -> bool:
 
 
 def score(x: Floats, theta: Floats, inverse: Floats, wide: float, row: Floats) -> float:
-    """<θ~, x> + β √(x' V^-1 x), `[d]`."""
+    """The score <θ~, x> + β √(x' V^-1 x); row: room for `[d]` numbers."""
     apply(inverse, x, row)
     total: float = dot(theta, x) + wide * np.sqrt(max(0.0, dot(x, row)))
     return total

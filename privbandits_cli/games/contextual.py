@@ -4,7 +4,7 @@ The mean of the reward is <θ, x> with a hidden θ, the same in every round. The
 rounds of the largest mean minus the mean of the arm played (Shariff & Sheffet 2018, section 1.1). The game counts it
 itself, from the means and the arms. The noise of the reward is drawn once a round, so that all algorithms play the same
 game. Where arms are drawn on demand, each algorithm has a θ and arms of its own (`games.on_demand`). On a log, each
-algorithm has its own place in it, and the rewards take the place of the means (`games.logged`).
+algorithm has its own place in the log, and the rewards take the place of the means (`games.logged`).
 """
 
 import math
@@ -38,7 +38,7 @@ __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "pl
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20, 2**22  # at most, of a block's arms: of one trial, and of WIDTH trials, whose calls take longer
 STATES = 2**22, 2**18  # bytes at most, of the states of WIDTH trials: with up to FEW coordinates, and with more
-ARMS = 2**18  # the same, of the arms of a round with more
+ARMS = 2**18  # bytes at most, of the arms of a round in WIDTH trials with more coordinates
 
 
 def largest(means: Floats) -> Floats:
@@ -80,9 +80,10 @@ class Adversary(players.Adversary):
     def arms_together(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
     ) -> Iterator[Floats]:
-        """For each block of `rounds()` yield `[round, d + 1, k, trial]`: the arms, then their means, of these streams.
+        """For each block of `rounds()` yield the rounds of several trials, `[round, d + 1, k, trial]`.
 
-        A lane has the arms of `arms`, to the bit. An array may be overwritten by the next block.
+        The first d rows are the arms, the last row is their means. A trial has one of the streams, and to the bit the
+        arms that `arms` draws from it. The next block may overwrite an array.
         """
         known, lowest = setting.known(), REWARDS[self.law()].lowest_mean
         tables = [self.arms(setting, rng, rounds()) for rng in rngs]
@@ -126,7 +127,7 @@ class Algorithm(players.Algorithm):
 
     game: ClassVar[str] = "contextual"
     # What a file promises of its own steps; a subclass in another file promises nothing.
-    optimistic: ClassVar[bool] = False  # `choose` reads the arms by `ellipsoid.optimistic` and `arms.shape` alone
+    optimistic: ClassVar[bool] = False  # `choose` reads the arms only by `ellipsoid.optimistic` and `arms.shape`
     growing: ClassVar[bool] = False  # V only grows, and so the eigenvalues of V^-1 never do
 
     def promises_all(self, promise: str) -> bool:
@@ -210,8 +211,8 @@ def deal(table: Table, t: int) -> tuple[Any, ...]:
 def loop(modules: tuple[str, ...], layout: Any, source: str, optimistic: bool) -> Callable[..., None]:
     """The loop of a composition for one trial; layout: of its record.
 
-    source: the module of arms that are drawn on demand, or of the game on a log, else empty. optimistic: whether the
-    learner leaves most of the arms undrawn.
+    source: the module that deals the rounds, for arms on demand or on a log; empty for arms drawn ahead. optimistic:
+    whether most of the arms on demand are left undrawn.
     """
     names = in_loop(modules, **({"optimistic": on_demand.rule()} if optimistic else {}))
     if source == logged.__name__:
@@ -316,7 +317,7 @@ class Games(driver.Games):
         adversary = match.adversary
         assert isinstance(adversary, Adversary)
         ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
-        own = guards.is_own(adversary)  # its trials may share what they draw from
+        own = guards.is_own(adversary)  # trials of such a file may share what they draw from, so they play alone
         return cls.form(algorithm, match.setting) if ahead and not own else NONE
 
     @staticmethod
@@ -330,7 +331,7 @@ class Games(driver.Games):
         if states > STATES[many] or (many and 8 * WIDTH * k * (d + 1) > ARMS):
             return Loop(None, "the states, or the arms of a round, take too much memory")
         layout = _first_record(algorithm, setting).dtype
-        # a round is long, and no faster at a higher level
+        # at the first level of LLVM: a round is long, and no faster at a higher one
         return lockstep.loop(play_round, "contextual", composition(algorithm), layout, WIDTH, d, k, quick=True)
 
     def most_rounds(self) -> int:

@@ -1,30 +1,30 @@
-"""What each game asks of the files of algorithms and adversaries: the checks of users' files are made of it."""
+"""What each game asks of the files of its algorithms and adversaries. The checks of users' files read it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-MOST = 2**16  # random numbers of a kind in a round of a bandit
+MOST = 2**16  # at most so many random numbers of a kind in a round of the game bandit
 
 
 class Counts(NamedTuple):
-    """The values of a dict by which an algorithm asks for random numbers, by kind."""
+    """How many random numbers of a kind an algorithm may ask for by one of its methods."""
 
-    allowed: Callable[[Any], Any]
-    wanted: str  # the same in words
+    allowed: Callable[[Any], Any]  # whether a number, or each of an array, is allowed
+    wanted: str  # the same in words, for messages
 
 
 class Contract(NamedTuple):
-    """What a game asks of the files of its players."""
+    """What one game asks of the files of its players."""
 
-    choose: str  # the arguments of this step
-    update: Mapping[str, str]  # likewise, by the feedback that the class names
+    choose: str  # the arguments of the step `choose`
+    update: Mapping[str, str]  # the arguments of the step `update`, by the feedback that the class names
     returns_arm: bool  # whether `choose` returns an arm; otherwise it fills its argument x
     rounds: str  # the method of an adversary that yields its rounds
     others: tuple[str, ...]  # the other methods that an adversary must have
-    kinds: tuple[str, ...]  # of random numbers in `rng`; none if that is a NumPy generator
-    asking: Mapping[str, Counts]  # the methods by which an algorithm asks for them
-    numbers: str  # what to write for them
-    rehearsed: tuple[int, int]  # trials and rounds before a run, which take some tenths of a second
+    kinds: tuple[str, ...]  # the kinds of random numbers in `rng`; none if `rng` is a NumPy generator
+    asking: Mapping[str, Counts]  # the methods by which an algorithm asks for random numbers
+    numbers: str  # a message: what to write in the file to get random numbers
+    rehearsed: tuple[int, int]  # trials and rounds of the rehearsal before a run, which takes some tenths of a second
 
 
 CONTRACTS = {

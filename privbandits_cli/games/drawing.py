@@ -1,6 +1,6 @@
 """Random numbers and gains of several trials at once, as tables `[round, ..., trial]`.
 
-A step fills a row of one trial, and plays in lockstep for many (`games.lockstep`), or for one trial after the other.
+A step fills one row of one trial. Many trials play it in lockstep (`games.lockstep`), or one after the other.
 """
 
 import math
@@ -70,12 +70,12 @@ def bits_row(state: Record, layers: Record, out: Words) -> None:
 
 
 def wide_uniform_row(state: Record, layers: Record, out: Floats) -> None:
-    """A number in (0, 1), of 16 streams."""
+    """A number in (0, 1), from 16 streams."""
     out[0] = fraction(ready_word(state))
 
 
 def wide_laplace_row(state: Record, layers: Record, out: Floats) -> None:
-    """A standard Laplace number, of 16 streams."""
+    """A standard Laplace number, from 16 streams."""
     out[0] = laplace_of(ready_word(state))
 
 
@@ -89,9 +89,9 @@ def fill_of(kind: str, *rngs: Generator) -> Fill:
 
 
 def wide_fill_of(kind: str, *rngs: Generator) -> Fill:
-    """A source where a round has many numbers: uniform and Laplace ones come from 16 streams for each trial.
+    """`fill_of` for rounds with many numbers: each trial has 16 streams of uniform or Laplace numbers.
 
-    The streams are played side by side, which is twice as fast. Uniform numbers are in (0, 1).
+    The streams are drawn from side by side, which is twice as fast. Uniform numbers are in (0, 1).
     """
     if kind not in WIDE:
         return fill_of(kind, *rngs)
@@ -114,8 +114,8 @@ def filled(
 ) -> Fill:
     """A source of tables `[n, *shape, trials]`, whose rows a step fills.
 
-    states: a record `[1]` of each trial. kind: of the numbers, f or u. own: the fields that differ between trials
-    before the first row.
+    states: a record `[1]` of each trial. kind: that of the numbers, f for floats or u for unsigned integers. own: the
+    fields of these records that differ between trials before the first row.
     """
     n = len(states)
     loop = _together(step, states[0].dtype, shape, kind, own) if n % WIDTH == 0 else lockstep.NONE
@@ -184,7 +184,7 @@ def turn(rows: NDArray[Any], out: NDArray[Any]) -> None:
 def draw(rounds: range, period: int, fill: Fill, out: NDArray[Any]) -> None:
     """Numbers `out[round, trial]` for the first and last round of every period; the others are left unchanged.
 
-    With period 1 it may also be `out[round, number, trial]`.
+    With period 1, the table may also be `out[round, number, trial]`.
     """
     if period == 1:
         fill(out[: len(rounds)])

@@ -2,8 +2,13 @@
 
 A game is streamed in blocks of rounds, so that memory does not grow with the horizon, and every algorithm plays a block
 while it is in cache. The trials of a group share a block: its tables are `[round, ..., trial]`. An algorithm plays them
-in lockstep (`games.lockstep`), or one trial after the other, with the same function `play_round` of the game. A game
-supplies two classes: `Games`, which makes the blocks, and `Seat`, an algorithm with what it plays them with.
+in lockstep (`games.lockstep`), or one trial after the other. Both loops are made of the game's function `play_round`.
+
+A block has marks: after so many of its rounds, the totals of the learners are noted. There is a mark for each
+checkpoint in the block, and one for its end.
+
+A game's file supplies `play_round`, `deal`, and two classes: `Games` makes the blocks, and `Seat` is one algorithm,
+which plays them.
 """
 
 from abc import ABC, abstractmethod
@@ -24,13 +29,13 @@ from privbandits_cli.numerics.types import Floats, Ints
 
 
 class Games(ABC):
-    """The games of a group of trials: one adversary, the same for every algorithm of a match.
+    """The games of a group of trials against one adversary, which every algorithm of a match plays.
 
-    wanted: the number of trials whose regrets are wanted; those after them only complete a vector.
+    wanted: the regrets of the first so many trials are wanted. The trials after them only complete a vector.
     """
 
     width: ClassVar[int]  # trials of a vector
-    seat: ClassVar[Callable[..., "Seat"]]
+    seat: ClassVar[Callable[..., "Seat"]]  # makes an algorithm of these games
 
     def __init__(self, match: Match, trials: Sequence[int], wanted: int, block: int) -> None:
         self.match, self.trials, self.wanted = match, trials, wanted
@@ -38,29 +43,29 @@ class Games(ABC):
 
     @cached_property
     def size(self) -> int:
-        """The rounds of a block."""
+        """The rounds of every block; the last one may have fewer."""
         return max(1, min(self.block, self.horizon, self.most_rounds()))
 
     @classmethod
     @abstractmethod
     def loop(cls, match: Match, algorithm: Algorithm) -> Loop:
-        """The loop of an algorithm in lockstep in this match, or why it has none."""
+        """The loop in which an algorithm plays this match in lockstep, or the reason why it has none."""
 
     @classmethod
     def together(cls, match: Match) -> int:
-        """The number of trials that play at once, if any algorithm can; a few take as long as all."""
+        """The trials of a group: a vector if any algorithm plays in lockstep, where fewer take as long; else one."""
         return cls.width if any(cls.loop(match, algorithm).play for algorithm in match.algorithms) else 1
 
     @abstractmethod
     def most_rounds(self) -> int:
-        """The rounds of a block that stay in cache."""
+        """The most rounds of a block that stays in cache."""
 
     @abstractmethod
     def tables(self) -> Iterator[Any]:
-        """For each block, what all algorithms play with; it may be overwritten by the next block."""
+        """For each block, yield what all algorithms play with. The next block may overwrite it."""
 
     def best(self, table: Any, marks: Ints) -> Floats:
-        """The total of the best fixed choice after the marks of a block, `[trials, marks]`; 0 if it does not count."""
+        """The total of the best fixed choice after each mark of a block, `[trials, marks]`; 0 if regret needs none."""
         return np.zeros((len(self.trials), len(marks)))
 
     def regret(self, total: Floats, best: Floats) -> Floats:
@@ -77,23 +82,23 @@ class Games(ABC):
 
 
 class Seat(ABC):
-    """An algorithm in the games of some trials. Each has a record: the player, and the learner's state."""
+    """An algorithm and the trials that it plays. Each has a record: `player`, what the game counts, and `state`."""
 
     def __init__(self, algorithm: Algorithm, loop: Loop, first: Records, trials: Sequence[int]) -> None:
         self.modules, self.loop = composition(algorithm), loop
         self.records = np.repeat(first, len(trials))
-        self.words: Words | None = None  # the records between blocks that are played in lockstep
+        self.words: Words | None = None  # the records in the form for lockstep; None: as in `records`
 
     @abstractmethod
     def given(self, table: Any, rounds: range) -> tuple[Any, ...]:
-        """What a block is played with: the games' table, and the learner's own random numbers."""
+        """What the rounds of a block are given: the table of the games, and the learner's own random numbers."""
 
     @abstractmethod
     def play_alone(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> None:
-        """Play a block one trial after the other, by a `loop`."""
+        """Play a block, one trial after the other, by a kernel that `loop` makes; fills `found[trial, mark]`."""
 
     def play(self, table: Any, rounds: range, marks: Ints) -> Floats:
-        """Play a block; the learners' totals after the marks, `[trials, marks]`."""
+        """Play a block; returns the learners' totals after each mark, `[trials, marks]`."""
         given, found = self.given(table, rounds), np.empty((len(self.records), len(marks)))
         if not self._play_together(given, marks, found):
             with guards.arms_named(self.modules, rounds):
@@ -103,7 +108,10 @@ class Seat(ABC):
         return found
 
     def _play_together(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> bool:
-        """Play a block in lockstep; False, with the records of before, if there is no such loop, or for an error."""
+        """Play a block in lockstep; returns whether it was played.
+
+        If there is no such loop, or if a trial has an error, the records are those of before.
+        """
         if self.loop.play is None:
             return False
         if self.words is None:
@@ -123,7 +131,7 @@ class Seat(ABC):
         return states
 
     def numbers(self, field: str) -> Floats:
-        """A number of each player's record now, `[trials]`."""
+        """A field of each player's record now, `[trials]`."""
         if self.words is None:
             found: Floats = self.records["player"][field]
         else:
@@ -132,9 +140,10 @@ class Seat(ABC):
 
 
 def play(games: type[Games], match: Match, trials: Sequence[int], block: int, width: int) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; block and width (of a group of trials) change only the speed.
+    """Regrets `[algorithms, trials, checkpoints]`.
 
-    With a width of 1 each trial is played alone.
+    block: rounds of a block, at most; width: trials of a group, at most. Both change only the speed. With a width of 1
+    each trial is played alone.
     """
     width = min(width, games.together(match))
     groups = [trials[first : first + width] for first in range(0, len(trials), width)]
@@ -142,7 +151,10 @@ def play(games: type[Games], match: Match, trials: Sequence[int], block: int, wi
 
 
 def _play_group(games: type[Games], match: Match, wanted: Sequence[int], block: int, several: bool) -> Floats:
-    """The regrets of trials that play at once. Copies of the last one complete a vector, which costs no more."""
+    """The regrets of the trials of a group; several: whether they may play in lockstep.
+
+    Copies of the last trial complete a vector, which costs no more.
+    """
     loops = [games.loop(match, algorithm) if several else NONE for algorithm in match.algorithms]
     spare = -len(wanted) % games.width if any(loop.play for loop in loops) else 0
     trials = [*wanted, *[wanted[-1]] * spare]
@@ -172,7 +184,7 @@ deal: Any = unbound
 def play_trial(records: Records, marks: Ints, found: Floats, table: Any) -> None:
     """Play one block of a trial; `found[i]` is the player's total after `marks[i]` rounds. table: what `deal` reads."""
     seat = records[0]
-    t: Any = np.int64(0)  # for a literal 0 a round would be compiled twice
+    t: Any = np.int64(0)  # with a literal 0, numba would compile a round twice
     for i in range(len(marks)):
         while t < marks[i]:
             play_round(seat.state, seat.player, *deal(table, t))
@@ -181,10 +193,10 @@ def play_trial(records: Records, marks: Ints, found: Floats, table: Any) -> None
 
 
 def loop(play_round: Callable[..., None], deal: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., None]:
-    """The compiled `play_trial` of a game; deal: makes what a round is played with; names: what fills in both."""
+    """The compiled `play_trial` of a game; deal: makes the arguments of a round; names: what fills in both."""
     return bind(play_trial, play_round=compile_step(play_round, **names), deal=compile_step(deal, **names))
 
 
 def column(table: Floats, trial: int) -> Floats:
-    """The numbers of one trial, side by side."""
+    """The numbers of one trial of a table, side by side in memory."""
     return np.ascontiguousarray(table[..., trial])

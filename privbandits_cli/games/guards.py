@@ -1,7 +1,8 @@
 """Checks of a user's file while it plays. The built-in files have tests instead, and cost nothing here.
 
-Of an algorithm: its state, the random numbers that it asks for and reads, and its steps (what `choose` returns, that no
-NaN is left, that nothing is written into an array that other algorithms see). Of an adversary: every block it yields.
+The checks of an algorithm look at its state, at the random numbers that it asks for and reads, and at its steps: what
+`choose` returns, that no NaN is left, that nothing is written into an array that other algorithms see. The checks of an
+adversary look at every block that it yields.
 """
 
 import functools
@@ -57,7 +58,7 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
 
 
 def check_promise(algorithm: Any, setting: Setting) -> None:
-    """Raise PluginError if a user's file states privacy by anything but `Guarantee`s, or facts by no numbers."""
+    """Raise PluginError if a user's file states privacy by anything but `Guarantee`s, or facts that are no numbers."""
     one = "Guarantee(epsilon, delta, source, status)"
     bounds, guarantee, facts = type(algorithm).bounds, type(algorithm).guarantee, type(algorithm).facts
     if is_users(bounds.__module__):
@@ -97,7 +98,7 @@ def asked(algorithm: Any, method: str, *words: Any) -> dict[str, Any]:
 
 
 def check_optimistic(modules: tuple[str, ...], rule: Callable[..., Any]) -> None:
-    """Raise PluginError if a user's file promises to look at the arms by this rule alone, but has another, or none."""
+    """Raise PluginError if a user's file promises to read the arms by this rule only, but has another rule, or none."""
     for name in filter(is_users, modules):
         file = import_module(name)
         if not hasattr(file, "base_choose") and getattr(file, "optimistic", None) is not rule:

@@ -21,7 +21,7 @@ from privbandits_cli.numerics.jit import compiled
 from privbandits_cli.numerics.text import exact
 
 Moment = Annotated[float, Field(ge=0.1, le=1)]  # v; below 0.1 no game is long enough to learn anything
-Factor = Annotated[float, Field(ge=1e-6, le=1e6)]  # of a constant that a paper prints
+Factor = Annotated[float, Field(ge=1e-6, le=1e6)]  # multiplies a constant that a paper prints
 
 Preset = Literal["linear", "convex", "concave", "zhou", "C1", "C2", "C3", "C4"]
 
@@ -161,7 +161,8 @@ class Robust(Algorithm):
     def share(self, bound: float, setting: Setting, sensitivity: float) -> float:
         """The largest change of a gain x 1{|x| <= B} as a part of 2B, if gains change by at most `sensitivity`.
 
-        Gains of any size attain it. In [0, 1] none is cut if B >= 1. Else one at B and one a little above differ by B.
+        Gains of any size attain 2B. Gains in [0, 1] are not cut if B >= 1. If B < 1, a gain a little above B is cut to
+        0, and differs by B from a gain at B.
         """
         if setting.v is not None:
             return 1.0

@@ -54,7 +54,7 @@ __all__ = [
 Feedback = Literal["full", "bandit"]
 
 BLOCK = 4096  # rounds, at most
-BYTES = 2**20  # at most, of the losses of a trial in a block, and of the random numbers of an algorithm
+BYTES = 2**20  # at most, of the losses of a block in one trial, and of the random numbers of a kind
 STATES = 2**22  # bytes at most, of the states of an algorithm in WIDTH trials that play at once
 STATES_ALONE = 2**28  # the same, of all algorithms that play these trials one after the other
 
@@ -108,9 +108,9 @@ def loss_set(setting: Setting) -> LossSet:
 
 
 class Table(NamedTuple):
-    """What a block is played with, in one trial. In a group, all but the ends have one more axis, that of the trials.
+    """What a block is played with, in one trial. In a group, all but the ends have one more axis, the last: the trials.
 
-    The numbers of a kind stand in the order of the rounds; those of round t end at `ends[t + 1]`.
+    The numbers of a kind stand in the order of the rounds; those of round t are `[ends[t] : ends[t + 1]]`.
     """
 
     losses: Floats  # [round, N]
@@ -120,7 +120,7 @@ class Table(NamedTuple):
     uniform_ends: Ints
     laplace_ends: Ints
     normal_ends: Ints
-    points: Floats  # to be filled with the points played, [round, N], if these are checked
+    points: Floats  # receives the points played, [round, N], if these are checked
 
 
 choose: Any = unbound
@@ -130,7 +130,7 @@ GUARDED = False  # bound to True for a user's file, whose points are kept and ch
 
 
 def play_round(state: Record, player: Record, rng: Draws, losses: Floats, point: Floats) -> None:
-    """A round of one trial; point: to be filled with the point played, if it is checked."""
+    """A round of one trial; point: receives the point played, if this is checked."""
     choose(state, player.x, rng)
     loss = 0.0
     for j in range(len(losses)):
@@ -193,10 +193,10 @@ def _bytes(algorithm: players.Algorithm, setting: Setting) -> int:
 
 
 class Losses(NamedTuple):
-    """The losses of a block, of each trial that is wanted `[round, N]`, and of all `[round, N, trial]`."""
+    """The losses of a block."""
 
-    rows: Sequence[Floats]
-    wide: Floats
+    rows: Sequence[Floats]  # for each trial that is wanted, [round, N]
+    wide: Floats  # for all trials, [round, N, trial]
 
 
 def drawn(
@@ -204,7 +204,7 @@ def drawn(
 ) -> tuple[Draws, tuple[Ints, ...]]:
     """The numbers of n rounds, `[number, trial]`, and for each kind where those of each round begin, `[n + 1]`.
 
-    asked: how many numbers of a kind each round takes. unasked: how many NaN it gets of another kind.
+    asked: how many numbers of a kind each round takes. unasked: how many NaN each round gets of every other kind.
     """
     numbers, ends = [], []
     for kind, fill in fills.items():
@@ -284,7 +284,7 @@ class Games(driver.Games):
         return super().together(match) if kept <= STATES_ALONE else 1
 
     def most_rounds(self) -> int:
-        """By the largest count of numbers in a round, on average: of losses, or of an algorithm's random numbers."""
+        """As many as fit into BYTES, by the mean count of losses, or of random numbers of a kind, in a round."""
         rounds, most = np.arange(1, 65), self.match.setting.n_arms
         for algorithm in self.match.algorithms:
             asked = guards.asked(algorithm, "draws", self.match.setting, rounds).values()

@@ -1,7 +1,7 @@
 """The trials of a game in lockstep: they play each round together (`privbandits_cli.spmd`).
 
-A round is written for one trial (`play_round` of each game). Where it would raise an error in any trial, nothing of the
-block counts: the loop for one trial plays the block again (`games.driver`), and raises it.
+A round is written for one trial (`play_round` of each game). If it would raise an error in any trial, nothing of the
+block counts: the loop for one trial plays the block again (`games.driver`), and raises the error.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import BOOL, Step, Unsupported, digest_of
 from privbandits_cli.version import numba_was_tried
 
-LANES = 32  # trials of `bandit` that play a block of rounds one vector after the other, with the same gains in cache
+LANES = 32  # trials of a group of `bandit`: several vectors, which share the tables of a block
 WIDTH = 16  # trials of a vector
 TOTAL = ("player", "total")  # the number of a record that is noted at marks
 Words = NDArray[np.uint64]
@@ -27,9 +27,10 @@ play_rounds: Any = unbound
 
 
 def play_block(words: Words, marks: NDArray[np.int64], found: Floats, inputs: tuple[Any, ...]) -> bool:
-    """Play one block; returns whether all is well. `found[trial, i]` is a number of the record after `marks[i]` rounds.
+    """Play one block; returns False if a trial has an error.
 
-    words: the records of the trials, `[group, word, width]`. inputs: what the rounds are given beside.
+    words: the records of the trials, `[group, word, width]`. `found[trial, i]` becomes a number of the trial's record
+    after `marks[i]` rounds. inputs: the tables and numbers that the rounds read.
     """
     well: bool = play_rounds(words, marks, found, inputs)
     return well
@@ -39,7 +40,10 @@ def play_block(words: Words, marks: NDArray[np.int64], found: Floats, inputs: tu
 
 
 def in_words(layout: Any) -> Any:
-    """The layout of a record in words of 64 bits; a field of other numbers is left out, as no step can use it."""
+    """The layout of a record in words of 64 bits. A bool takes a word.
+
+    Fields of other numbers are left out, as no step can use them.
+    """
     if layout.names is None:
         kind = np.dtype(np.int64, metadata=BOOL) if layout.base == np.bool_ else layout.base
         return np.dtype((kind, layout.shape)) if kind.itemsize == 8 else None
@@ -57,7 +61,7 @@ def spread(seats: Records, layout: Any, width: int) -> Words:
 
 
 def collect(words: Words, seats: Records, layout: Any) -> None:
-    """The reverse."""
+    """The reverse of `spread`: copy `words` to the records."""
     rows = np.ascontiguousarray(words.swapaxes(1, 2)).view(layout).reshape(-1)
     _copy(rows, seats, layout)
 
@@ -75,7 +79,7 @@ def _copy(source: Records, out: Records, layout: Any) -> None:
 
 
 def steps(modules: tuple[str, ...]) -> dict[str, Step]:
-    """The plain steps of a composition, outermost file first; those of a wrapper know those of its base."""
+    """The plain steps of a composition by name; those of a wrapper know those of its base."""
     file, names = plain(modules[0]), filled_in(modules, Step, steps)
     return {name: Step(file[name], names) for name in STEPS}
 
@@ -85,7 +89,7 @@ class Loop(NamedTuple):
 
     play: Callable[..., bool] | None
     reason: str = ""
-    layout: Any = None  # of the records, in words
+    layout: Any = None  # the layout of the records, in words
     width: int = 0  # trials of a vector
 
 
@@ -105,8 +109,8 @@ def loop(
 ) -> Loop:
     """The loop of a composition with records of this layout.
 
-    game: the function of `games.round_code` that makes the arguments of `play_round`; shape: what it needs beside.
-    quick: compiled at LLVM's first level. names: what fills in `play_round` beside the steps.
+    game: the name of the function of `games.round_code` that makes the arguments of `play_round`; shape: its last
+    arguments. quick: whether to compile at LLVM's first level. names: what fills in `play_round`, beside the steps.
     """
     step, words = Step(play_round, {**steps(modules), "GUARDED": guarded(modules), **names}), in_words(layout)
     program = lambda code: getattr(code, game)(step, width, words, *shape)  # noqa: E731
@@ -115,7 +119,7 @@ def loop(
 
 
 def place(layout: Any, *names: str) -> int:
-    """The word of a number of a record."""
+    """The place of a field in a record, counted in words."""
     at = 0
     for name in names:
         layout, offset = layout.fields[name][:2]
@@ -124,9 +128,10 @@ def place(layout: Any, *names: str) -> int:
 
 
 def bound(step: Step, layout: Any, width: int, program: Callable[[Any], Any], found: int, *about: Any) -> Loop:
-    """The compiled `play_block` of a step; layout: of the records, in words; found: the word that it notes at marks.
+    """The compiled `play_block` of a step, or the reason why there is none.
 
-    program: makes the step's `Program` by `games.round_code`; about: on what else it depends.
+    layout: that of the records, in words. program: makes the step's `Program` by `games.round_code`. found: the place
+    of the number that is noted at marks. about: what else the code depends on.
     """
     if interpreted():
         return Loop(None, "nothing is compiled")

@@ -1,12 +1,12 @@
 """The contextual game on a log: rejection replay (Li, Chu, Langford & Wang 2011, algorithm 2).
 
 In a round the learner is shown the next event of the log. If it chooses the logged action, it learns the logged reward,
-and the round ends; if not, the event is skipped, and the next one is shown. Where all actions were logged with the same
-probability, whatever the learner does, the events that it keeps are a sample of all, so its mean reward in T rounds has
-the expectation that it would have in T rounds of its own.
+and the round ends; if not, the event is skipped, and the next one is shown. If all actions were logged with the same
+probability, the events that a learner keeps are a random sample of all events, whatever it does. So its mean reward in
+T rounds of replay has the same expectation as in T rounds that it plays itself.
 
-Each learner has its own place in the log. It may be asked several times in a round: the steps of an algorithm must draw
-the noise of a round once (`mechanisms.matrix_tree`), or in `update`.
+Each learner has its own place in the log. It may be asked several times in a round. So an algorithm must draw the noise
+of a round only once (see `mechanisms.matrix_tree`), or draw it in `update`.
 """
 
 from collections.abc import Callable
@@ -27,14 +27,14 @@ class Exhausted(Exception):
 
 
 class Events(NamedTuple):
-    """The events of a trial; a step gets those of one learner."""
+    """The events of a trial, and the place of one learner in them."""
 
-    places: Records  # of this learner: how many events it has seen, and how many of them it has kept
+    places: Records  # how many events this learner has seen, and how many of them it has kept
     order: Ints  # the events that are shown, by their places in the log
     rows: Floats  # features of the log, [n, p]
     low: Floats  # [p]
     factor: Floats  # [p]: (x - low) factor is what the learner sees
-    half: float  # what it sees of the constant
+    half: float  # what the learner sees of the constant feature
     actions: Ints  # [n]
     rewards: Floats  # [n]
     best: float  # the value of the best single action
@@ -42,7 +42,7 @@ class Events(NamedTuple):
     shown: Floats  # the same, as the learner sees it
 
     def opened(self, modules: tuple[str, ...]) -> "Events":
-        """The events for one learner, made of these modules, at the first one."""
+        """The events for one learner, whose steps are of these modules, before it has seen any."""
         arms = np.zeros(self.arms.shape)
         return self._replace(places=new_place(), arms=arms, shown=guards.protected(arms, modules))
 

@@ -6,9 +6,9 @@ largest score, <θ~, x> + β √(x' V^-1 x).
 
 The best arm is drawn first, and then only those arms whose scores exceed its score, as `games.contenders` proposes
 them. If that takes many proposals, a higher level is tried first. If no arm exceeds the level, a lower one follows; an
-arm that then exceeds the earlier level is drawn again, as it is known not to. If even that does not help, all arms are
-drawn. What is never drawn has no effect, so the game keeps its law. But which numbers are drawn
-depends on θ~, so each algorithm meets a θ and arms of its own.
+arm that then exceeds the earlier level is drawn again, as it is known that no arm does. If even that does not help, all
+arms are drawn. What is never drawn has no effect, so the game keeps its law. But which numbers are drawn depends on θ~,
+so each algorithm meets a θ and arms of its own.
 """
 
 import math
@@ -35,13 +35,13 @@ from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 from privbandits_cli.numerics.types import Floats
 
 SOME = 40.0  # arms that are proposed at most, in the mean, at the first level
-FEWER = 12.0  # proposals in a round; more than so many, and half more than after the last Λ, are worth a new Λ
+FEWER = 12.0  # proposals in a round; more than these plus 1.5 times those after the last Λ are worth a new Λ
 NEXT = 3.0  # proposals in a round; while there are no more, the shares serve later rounds
 FEW = 1.0  # while fewer would be proposed, a lower level serves more rounds
 DOWN = 4.0  # times as many are proposed at the next level
-MOST = 0.25  # of the arms; if more would be proposed, all are drawn
+MOST = 0.25  # the largest share of the arms to be proposed at the first level; at twice that, all arms are drawn
 LATER = 256  # τ and κ are kept for t/256 rounds
-SHORTEST, LONGEST = 0.05, 0.7  # steps of their logarithms
+SHORTEST, LONGEST = 0.05, 0.7  # the least and the largest step of their logarithms
 CLOSE = 1.6  # times as many or as few proposals as wanted are close enough
 STEPS = 40
 NOTHING = 1e-100  # proposals; fewer say nothing of the slope
@@ -73,7 +73,7 @@ def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Gen
         raise ValueError(f"no unit vectors in {dimension} dimensions have the means of {crowd}")
     from scipy import stats
 
-    d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # of (1 + <θ, x>)/2
+    d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # the law of (1 + <θ, x>)/2
     high, low = (1 + crowd.high) / 2, (1 + crowd.low) / 2
     return record(
         t=0,
@@ -82,12 +82,12 @@ def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Gen
         high=crowd.high,
         lasting=lasting,
         others=n_arms - 1,
-        share=law.cdf(high) - law.cdf(low) if low < 0.5 else law.sf(low) - law.sf(high),  # of directions in range
+        share=law.cdf(high) - law.cdf(low) if low < 0.5 else law.sf(low) - law.sf(high),  # directions in range
         nearest=np.arccos(crowd.high),  # the angles of these means, and the largest sine between them
         farthest=np.arccos(crowd.low),
         widest=1.0 if crowd.low < 0 < crowd.high else math.sqrt(1 - min(crowd.low**2, crowd.high**2)),
         theta=direction(d, rng),
-        place=0,  # of the best arm
+        place=0,  # the number of the best arm
         arm=0,  # the arm chosen so far
         x=np.zeros(d),  # its coordinates
         most=0.0,  # and its score
@@ -98,13 +98,13 @@ def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Gen
         inverse=np.zeros((d, d)),
         wide=0.0,
         ceiling=np.inf,  # the scores of the arms that are not drawn are known to be at most this
-        level=0.0,  # l, of `shares`
+        level=0.0,  # the l of `shares`
         first=0.0,  # l, of the last round with a level above the best arm's
-        scale=0.0,  # how much l rises if e times fewer arms are proposed, about
+        scale=0.0,  # about how much l rises if e times fewer arms are proposed
         fresh=0.0,  # arms proposed after Λ was computed
         due=0,  # the round in which τ or κ is improved
         turn=0,  # 0: τ, 1: κ
-        steps=np.full(2, LONGEST),  # of ln τ and ln κ
+        steps=np.full(2, LONGEST),  # the next steps of ln τ and ln κ
         **contenders_room(d),
         **source(rng),
     )
@@ -213,7 +213,7 @@ def take(dealer: Dealer, arm: int, x: Floats) -> tuple[float, float]:
 
 
 def take_any(dealer: Dealer, arm: int, x: Floats) -> tuple[float, float]:
-    """`take` where all arms are drawn."""
+    """`take` for a game in which all arms are drawn."""
     crowd = dealer.records[0]
     for i in range(len(x)):
         x[i] = dealer.table[i, arm]
@@ -305,7 +305,7 @@ def distance(phi: Floats, theta: Floats, wide: float) -> float:
 
 
 def at(crowd: Record, level: float) -> float:
-    """The mean number of arms that are proposed in a round at this level, which is kept."""
+    """The mean number of arms that are proposed in a round at this level; the crowd keeps the level."""
     crowd.level = level
     chance(crowd, level)
     return proposals(crowd)

@@ -1,4 +1,4 @@
-"""What a round in lockstep is played with, as values of `privbandits_cli.spmd`: records, tables, random numbers."""
+"""The arguments of a round in lockstep, as values of `privbandits_cli.spmd`: records, tables, random numbers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from privbandits_cli.spmd.program import CONDITION, WHOLE, Program
 from privbandits_cli.spmd.source import Step
 from privbandits_cli.spmd.values import ADDRESS, I64, Array, Fields, Known, Method, Number, Record, axes_of
 
-KINDS = {"uniform": "f", "laplace": "f", "normal": "f", "bits": "u"}  # of random numbers
+KINDS = {"uniform": "f", "laplace": "f", "normal": "f", "bits": "u"}  # random numbers, and the kinds of their values
 WORD = ir.Constant(I64, 8)  # bytes
 
 
@@ -31,7 +31,7 @@ def row(emitter: Interpreter, table: Any, number: Any, shape: tuple[int, ...], t
 
 
 def bandit(step: Step, width: int, layout: Any, n_arms: int, axes: Sequence[tuple[int, ...]]) -> Program:
-    """A round of the game `bandit`; layout: of the record of a trial; axes: of the numbers of a round, by kind."""
+    """A round of the game `bandit`; layout: that of a trial's record; axes: those of a round's numbers, by kind."""
 
     def arguments(emitter: Interpreter, words: Any, gains: Any, *others: Any) -> Sequence[Any]:
         *tables, worth, memory, observed, t, trials, first = others
@@ -53,7 +53,7 @@ def bandit(step: Step, width: int, layout: Any, n_arms: int, axes: Sequence[tupl
 
 
 def linear(step: Step, width: int, layout: Any, n: int) -> Program:
-    """A round of the game `linear`, for points with n coordinates; layout: of the record of a trial."""
+    """A round of the game `linear`, for points with n coordinates; layout: that of a trial's record."""
 
     def arguments(emitter: Interpreter, words: Any, losses: Any, *others: Any) -> Sequence[Any]:
         *tables, points, t, trials, first = others
@@ -74,13 +74,13 @@ def linear(step: Step, width: int, layout: Any, n: int) -> Program:
     return Program(step, width, (ADDRESS,) * 9, arguments, trials=width)
 
 
-LAYERS = Known(type("Layers", (), sfc64.layers()))  # of the ziggurats
+LAYERS = Known(type("Layers", (), sfc64.layers()))  # the layers of the ziggurats
 UNIFORM, NORMAL = Step(sfc64.uniform), Step(sfc64.standard_normal)
 GAMMA, EXPONENTIAL = Step(sfc64.standard_gamma), Step(sfc64.standard_exponential)
 
 
 def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
-    """A round of the game `contextual` with k arms in d dimensions; layout: of the record of a trial."""
+    """A round of the game `contextual` with k arms in d dimensions; layout: that of a trial's record."""
 
     def arguments(emitter: Interpreter, words: Any, dealt: Any, best: Any, numbers: Any, *place: Any) -> Sequence[Any]:
         record, here = seat(emitter, words, layout, place[-1]), row(emitter, dealt, place[0], (d + 1, k), *place[1:])
@@ -104,7 +104,7 @@ def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
 
 
 def table(step: Step, width: int, layout: Any, shape: tuple[int, ...], kind: str, own: Sequence[str]) -> Program:
-    """A row of a table `[row, *shape, trial]`; layout: of a trial's record, of which the fields `own` differ."""
+    """A row of a table `[row, *shape, trial]`; layout: that of a trial's record; own: its fields that differ."""
 
     def arguments(emitter: Interpreter, words: Any, out: Any, t: Any, trials: Any, first: Any) -> Sequence[Any]:
         emitter.learned.differ.update(layout.fields[name][1] for name in own)  # from the first row on

@@ -10,13 +10,13 @@ from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.numerics.jit import borrower, compile_step, kept
 
-STEPS = {"choose": "probabilities", "update": "released"}  # with the functions that tell what they do
+STEPS = {"choose": "probabilities", "update": "released"}  # each with the function that tells what it does
 MECHANISMS = "privbandits_cli.mechanisms."
 MECHANISM = {"counter": ("add_item", "release"), "oracle": ("learn", "fit", "predict")}  # the steps of each kind
 
 
 def composition(algorithm: Algorithm) -> tuple[str, ...]:
-    """The modules of an algorithm's steps, outermost wrapper first; a mechanism's follows that which is built on it."""
+    """The modules of an algorithm's steps, outermost wrapper first; a mechanism follows the file built on it."""
     base, mechanism = getattr(algorithm, "base", None), algorithm.built_on()
     inner = composition(base) if base is not None else ()
     return (type(algorithm).__module__, *([mechanism] if mechanism else []), *inner)
@@ -25,7 +25,8 @@ def composition(algorithm: Algorithm) -> tuple[str, ...]:
 def plain(module: str) -> dict[str, Callable[..., Any]]:
     """The steps of an algorithm's file by name. Those that it lacks are those of the class that its own extends.
 
-    So are `probabilities` and `released`, unless the file has another `choose` or `update` than the one they tell of.
+    `probabilities` and `released` are found likewise, but never beyond the file of the `choose` or `update` that they
+    tell of.
     """
     files = [sys.modules[model.__module__] for model in import_module(module).Parameters.__mro__]
     found = {}
@@ -52,7 +53,7 @@ def filled_in(
 ) -> dict[str, Any]:
     """What fills in the placeholders of the outermost file: the steps of its base and of its mechanism.
 
-    make: of a function of the mechanism; inner: of the modules of the base.
+    make: makes a step from a function of the mechanism; inner: makes the steps of a base from its modules.
     """
     names: dict[str, Any] = {}
     rest = modules[1:]

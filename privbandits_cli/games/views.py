@@ -58,23 +58,23 @@ class Release(View):
 class Noisy(View):
     """The noisy numbers that are the only path by which private data act.
 
-    When noise enters a number, and how long it stays there, is found by the audit.
+    The audit finds when noise enters a number, and how long it stays there.
 
-    In a bandit, one number for each arm, the only path for gains of that arm: noisy sums, means, reports, or draws.
+    In a bandit there is one number for each arm, a noisy sum, mean, report or draw; gains of the arm act only by it.
     Its noise is a scale times `rng.laplace`, or times `rng.normal`, whichever the algorithm asks for. If it asks for K
     normal numbers a round and no others, `choose` draws the numbers of all arms anew, and number a makes the noise of
     arm a. canary: the range outside which a gain has no larger effect.
 
-    In the game linear, one number for each coordinate: the noisy sum of the losses so far, when `choose` has returned.
+    In the game linear there is one number for each coordinate: the noisy sum of the losses so far, after `choose`.
     Its noise is linear in the numbers of `rng.laplace`, or of `rng.normal`.
 
-    With contexts, the noisy sums of x x' and x y as they are after `choose`, `[d, d + 1]`, of whose square part the
-    lower triangle counts; or the noisy sum of x y alone, `[d]`. Their noise is linear in numbers `rng.standard_normal`,
-    or `rng.laplace` if δ = 0, each of which enters one number of them in its round; or it is that of
-    `mechanisms.wishart`. public: the arms of all rounds are public, so that only rewards are private.
+    With contexts there are the noisy sums of x x' and x y after `choose`, `[d, d + 1]`, where only the lower triangle
+    of the square part counts; or the noisy sum of x y alone, `[d]`. Their noise is linear in numbers
+    `rng.standard_normal`, or `rng.laplace` if δ = 0, and each of these enters one entry in its round. Or it is the
+    noise of `mechanisms.wishart`. public: the arms of all rounds are public, so that only rewards are private.
 
-    modulus, noise: for the last noisy sum of each arm's batch, a whole number mod M with discrete noise of this law,
-    which the batch's last gain draws; a gain is rounded to a whole number.
+    modulus, noise: the number of an arm is the last noisy sum of its batch, a whole number mod M. Its discrete noise
+    has this law, and is drawn with the batch's last gain. A gain is rounded to a whole number.
     """
 
     values: Place
@@ -124,7 +124,7 @@ class Answer(View):
 
 @dataclass(frozen=True)
 class Fits(View):
-    """The predictor that a private oracle fits to each batch, through which alone the records of a batch act.
+    """The predictor that a private oracle fits to each batch; the records of a batch act only by it.
 
     oracle: an `Oracle` (mechanisms/oracle.py), with its noise; theta: the predictor that was fitted last, `[d]`, or all
     predictors, `[fits, d]`, of which `probabilities` receives all predictions, `[fits, k]`. numbers: a field with

@@ -1,13 +1,14 @@
 """Binary, k-ary and smooth trees that sum the gains of one arm, with one new random number for each gain.
 
-The three trees differ only in the level of the node that an item closes. This level follows from the code of the item,
-which is the code of its leaf in a smooth tree, and the number of items before it in the other two. The best tree
-minimises the largest deviation of a prefix, not the mean one, because a confidence bound must hold for every prefix.
+The three trees differ only in the level of the node that an item closes. This level follows from the code of the item:
+in a smooth tree the code of its leaf, in the other two the number of items before it. The best tree minimises the
+largest deviation of a prefix, not the mean one, because a confidence bound must hold for every prefix.
 
 `noise[arm, j]` is the noise of the prefix that ended with the last node of level j. When a node closes, its noise is
 added to that of the node before it in the prefix, or to 0 if it is the first. So an item takes the same time whatever
-its level, and a tree after another one needs no new zeros. The arms are at different items, and their trials play in
-lockstep: the loops of the counters of vectors (`mechanisms.counter`) would last as long as the longest one.
+its level, and when a new tree begins, the noise of the old one may stay. The loops of the counters of vectors
+(`mechanisms.counter`) would be slower here: the arms of trials in lockstep are at different items, and a loop lasts
+until the longest one ends.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Successive elimination: the arms that remain, S, are played in turn, and those that fall behind leave.
 
 In an epoch each arm of S is played R times, and its mean is that of these R gains alone. At the end of the epoch, the
-arms whose mean is more than a threshold below the largest leave S; the last one is played for ever. An algorithm's
+arms whose mean is more than a threshold below the largest leave S. The last arm is played for ever. An algorithm's
 file begins an epoch: it sets R, `cycles`, and the threshold. Its `update` says where the noise is. Without privacy
 there is none, `pulled(state, arm, gain, 0.0)`. In the central model the mean of an epoch has noise, `pulled(state, arm,
 gain, noise)`. In the local model every report has noise, `pulled(state, arm, report, 0.0)`.
@@ -29,12 +29,12 @@ def contest(n_arms: int) -> dict[str, Any]:
     return {
         "arms": np.arange(n_arms),  # the first `left` are S
         "left": n_arms,
-        "place": 0,  # of the next arm in `arms`
+        "place": 0,  # the place of the next arm in `arms`
         "cycle": 0,  # completed plays of each arm in this epoch, ...
         "cycles": 0,  # ... out of R
         "epoch": 0,
         "sums": np.zeros(n_arms),
-        "means": np.zeros(n_arms),  # of the last complete epoch
+        "means": np.zeros(n_arms),  # the means of the last complete epoch
         "threshold": 0.0,
     }
 

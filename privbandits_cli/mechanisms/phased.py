@@ -1,10 +1,10 @@
 """Learners that play arms in phases: the gains of a phase enter its arm's sum at its end, with one random number.
 
 Every arm has a first phase, in turn. At the start of a later one, the learner's file sets the `index` of every arm, and
-`begin` takes the arm with the largest one. The phase of an arm with N plays so far has ⌈αN⌉ - N rounds, at least one,
-and its first phase has `first`. The arm's noisy sum S~, `sums`, then holds n gains and m random numbers, `counts` and
-`noises`: those of all its phases, or of the last one alone. Each gain enters a sum once, so that all sums are as
-private as one.
+`begin` takes the arm with the largest one. An arm's first phase has `first` rounds. A later phase, after N plays of the
+arm, has ⌈αN⌉ - N rounds, at least one. At the end of a phase, the arm's noisy sum S~, `sums`, holds n gains and m
+random numbers, `counts` and `noises`: those of all its phases, or of the last one alone. Each gain enters a sum once,
+so that all sums are as private as one.
 """
 
 import math
@@ -63,17 +63,17 @@ class Growing(Phased):
     first: float = Field(0.0, ge=0, le=1e9, description="an arm's first phase has ⌈first/ε⌉ rounds, at least one")
 
     def first_phase(self, setting: Setting) -> int:
-        """⌈first/ε⌉, at most the game."""
+        """⌈first/ε⌉, at least one and at most all rounds of the game."""
         return max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
 
 
 def phases(n_arms: int, scale: float, alpha: float = 2.0, first: int = 1, forget: bool = True) -> dict[str, object]:
-    """The fields of the state; scale: of the noise on a sum; forget: a sum holds its arm's last phase only."""
+    """The fields of the state; scale: that of the noise on a sum; forget: a sum holds its arm's last phase only."""
     return {
         "t": 1,
         "arm": 0,
         "first": first,
-        "length": first,  # of the phase
+        "length": first,  # rounds of the phase
         "played": 0,  # rounds of the phase so far
         "total": 0.0,  # of the phase's gains
         "plays": np.zeros(n_arms, np.int64),
@@ -101,7 +101,7 @@ def phase(plays: int, alpha: float) -> int:
 
 
 def ended(state: Record, gain: float) -> bool:
-    """Add a gain to its phase. Returns whether it is the last one."""
+    """Add a gain to its phase. Returns whether it is the last gain of the phase."""
     state.total += gain
     state.played += 1
     state.t += 1
@@ -128,7 +128,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 # ------------------------------------------------------ the regret of upper confidence bounds (ours, see `dp_klucb`)
 
-GRID = np.concatenate([np.logspace(-6, -1, 200), np.linspace(0.1, 1, 301)[1:-1]])  # of λ: every λ gives a valid bound
+GRID = np.concatenate([np.logspace(-6, -1, 200), np.linspace(0.1, 1, 301)[1:-1]])  # λ: each one gives a valid bound
 LARGEST = 30.0  # λ: e^-30 is still distinct from 0 beside 1
 
 

@@ -1,4 +1,4 @@
-"""Loops in place of NumPy's calls on whole arrays, with whose error messages numba spends seconds of compiling."""
+"""Loops that replace NumPy's calls on whole arrays: numba takes seconds to compile the error messages of those."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ LINE = 64  # bytes of a line of the cache
 
 
 def largest(xs: Floats) -> float:
-    """The largest of these numbers; NaN if one is."""
+    """The largest of these numbers; NaN if one of them is NaN."""
     most: float = xs[0]
     for i in range(1, len(xs)):
         most = xs[i] if xs[i] > most or xs[i] != xs[i] else most
@@ -20,7 +20,7 @@ def largest(xs: Floats) -> float:
 
 
 def smallest(xs: Floats) -> float:
-    """The smallest of these numbers; NaN if one is."""
+    """The smallest of these numbers; NaN if one of them is NaN."""
     least: float = xs[0]
     for i in range(1, len(xs)):
         least = xs[i] if xs[i] < least or xs[i] != xs[i] else least

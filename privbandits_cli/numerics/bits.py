@@ -238,10 +238,10 @@ def beta(bits: Any, i: int, a: float, b: float) -> float:
 def gamma_between(state: Any, shape: float) -> tuple[float, float]:
     """A lower and an upper bound on `gamma_number(state, shape)`, shape >= 1, in steps that a compiler can vectorise.
 
-    They use one byte of its first normal number x. They are 0 and HUGE unless x is sure to be accepted. Let y = c x, so
-    v = (1 + y)³. Then x is accepted if log u is below x²/2 + d (1 - v + log v), which is -3 d times the integral of
-    s³/(1 + s) from 0 to y. For y >= -1/2, which is tested here, this is at least -3 d y⁴/2 = -x⁴/(54 d), and
-    log u <= u - 1.
+    The bounds use one byte of the first normal number x. They are 0 and HUGE unless x is sure to be accepted. Let
+    y = c x, so v = (1 + y)³. Then x is accepted if log u is below x²/2 + d (1 - v + log v), which is -3 d times the
+    integral of s³/(1 + s) from 0 to y. For y >= -1/2, which is tested here, this is at least -3 d y⁴/2 = -x⁴/(54 d).
+    And log u <= u - 1.
     """
     d = max(shape, 1.0) - 1.0 / 3.0
     root = np.sqrt(d)  # 1/(3 c)
@@ -249,7 +249,7 @@ def gamma_between(state: Any, shape: float) -> tuple[float, float]:
     low, high = EDGES[cell], EDGES[cell + 1]
     square = max(low * low, high * high)
     u = unit(mixed(state + STEP + STEP))
-    margin = 1e-14 * d  # of rounding in the condition
+    margin = 1e-14 * d  # for the rounding in the condition
     sure = (low >= -1.5 * root) & ((1.0 - u - margin) * (54.0 * d) > square * square)
     least, most, scale = root + low * THIRD, root + high * THIRD, np.divide(1.0, root)
     return (
@@ -270,7 +270,7 @@ def beta_between(bits: Any, i: int, a: float, b: float) -> tuple[float, float]:
 def largest_beta(bits: Any, a: Floats, b: Floats) -> int:
     """The first i for which `beta(bits, i, a[i], b[i])` is largest. Few of these numbers are computed."""
     best = 0
-    low, high = beta_between(bits, 0, a[0], b[0])  # between which the number of `best` is
+    low, high = beta_between(bits, 0, a[0], b[0])  # the number of `best` is between these
     for i in range(1, len(a)):
         least, most = beta_between(bits, i, a[i], b[i])
         if least > high:

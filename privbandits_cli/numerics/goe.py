@@ -14,7 +14,7 @@ import numpy as np
 
 from privbandits_cli.numerics.types import Floats
 
-POINTS = 200  # of the quadrature
+POINTS = 200  # points of the quadrature
 REACH = 14.0  # beyond x, in units of y: the rest of the integral is less than 1e-40 of it
 
 

@@ -92,7 +92,7 @@ def compiled_in(module: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def unbound(*_: Any) -> Any:
-    """Placeholder, in a wrapper's file, for a step of its base, which `compile_step` fills in."""
+    """A placeholder that `compile_step` or `bind` fills in, such as for a step of the base in a wrapper's file."""
     raise RuntimeError("a wrapper's step was called before its base was filled in")
 
 
@@ -225,7 +225,7 @@ class Part:
 
     @property
     def _numba_type_(self) -> Any:
-        """By which numba knows it in a loop."""
+        """The type by which numba knows the step in a loop."""
         return self.inner._numba_type_
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -300,7 +300,7 @@ def borrower() -> Any:
 
 @functools.cache
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that steps call, the same for all of them."""
+    """The compiled form of a function that steps call, the same for all steps."""
     return compile_step(function)
 
 

@@ -30,7 +30,10 @@ class KernelWarning(UserWarning):
 
 
 def folder() -> Path | None:
-    """The folder of the kernels: in NUMBA_CACHE_DIR, beside the sources, or in the user's cache; None without any."""
+    """The first of these folders in which kernels can be written; None if there is none.
+
+    They are in NUMBA_CACHE_DIR, beside the sources, and in the user's cache.
+    """
     from numba import config
 
     own, users = ROOT / "__pycache__", os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -60,7 +63,7 @@ class Kernels:
         return str(self.place)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The compiled function from disk; None if it is not there, or damaged, and then it is deleted."""
+        """The compiled function from disk; None if there is none. A damaged one is deleted, and counts as none."""
         target.refresh()
         file = self._file(signature, target.codegen())
         try:
@@ -78,7 +81,7 @@ class Kernels:
 
         try:
             return CompileResult._rebuild(target, *pickle.loads(content[:-CHECKSUM]))
-        except Exception as error:  # whatever is raised by what this process lacks
+        except Exception as error:  # any error, if the file needs what this process lacks
             _drop(file, error)
             return None
 
@@ -106,10 +109,10 @@ class Kernels:
         return self.place / f"{self.name}-{sha(str(signature), repr(processor), _versions())[:16]}{SUFFIX}"
 
     def enable(self) -> None:
-        """Nothing: it is."""
+        """Do nothing: this cache is always on."""
 
     def disable(self) -> None:
-        """Nothing: `save_overload` leaves out what cannot be kept."""
+        """Do nothing: `save_overload` leaves out what cannot be kept."""
 
     def flush(self) -> None:
         """Delete the compiled function."""

@@ -11,7 +11,7 @@ Domain: x and y in [0, 1], cost >= 0, 0 < ε < infinity.
 
 import math
 
-LARGE = 40.0  # of -ln(1 - q): from here on ln q is 0 up to rounding
+LARGE = 40.0  # if -ln(1 - q) is at least this, ln q is 0 up to rounding
 
 
 def clipped(x: float) -> float:
@@ -85,7 +85,7 @@ def private_reach(x: float, cost: float, epsilon: float) -> float:
     y = at_rate(cost + epsilon * x, epsilon)
     if y == math.inf:
         return y
-    log_odds = math.log(math.expm1(y)) if y < LARGE else y  # of q
+    log_odds = math.log(math.expm1(y)) if y < LARGE else y  # those of q
     if x > 0.0 and log_odds + math.log(1.0 - x) - math.log(x) <= epsilon:
         return reach(x, cost)
     return y
@@ -99,7 +99,7 @@ def chernoff_reach(x: float, cost: float, noises: float, epsilon: float) -> floa
     concave in λ, so q has a single minimum, which a ternary search over ln λ finds.
     """
     most = min(epsilon, LARGE)  # a larger λ changes q by rounding only, or enlarges it
-    low, high = 0.0, 50.0  # of ln(most/λ)
+    low, high = 0.0, 50.0  # the ends of the search for ln(most/λ)
     for _ in range(40):
         third = (high - low) / 3.0
         a, b = most * math.exp(-low - third), most * math.exp(third - high)

@@ -27,10 +27,10 @@ ONE, EIGHT, THREE, ELEVEN, TWELVE = np.uint64(1), np.uint64(8), np.uint64(3), np
 LEFT, RIGHT = np.uint64(24), np.uint64(40)  # rotation by 24 bits
 LAYER = np.uint64(255)  # 256 layers of a ziggurat
 MANTISSA = np.uint64(2**52 - 1)
-TAIL, OVER_TAIL = 3.6541528853610087963519472518, 0.27366123732975827203338247596  # of the normal law
-EXPONENTIAL_TAIL = 7.69711747013104972  # of the exponential law
+TAIL, OVER_TAIL = 3.6541528853610087963519472518, 0.27366123732975827203338247596  # the start of the normal tail
+EXPONENTIAL_TAIL = 7.69711747013104972  # where the tail of the exponential law begins
 UNIT = 2.0**-53
-SQUEEZE = 0.0331  # of Marsaglia & Tsang 2000
+SQUEEZE = 0.0331  # a constant of Marsaglia & Tsang 2000
 UNITY = np.uint64(np.float64(1.0).view(np.uint64))
 SIGN = np.uint64(63)
 STREAMS, AHEAD = 16, 8  # streams side by side, and the words that each gives at a time
@@ -76,7 +76,7 @@ def word_of(words: Words) -> Any:
 
 
 def advance(room: Record) -> None:
-    """The next eight words of every stream, `room.ready`: word n is of stream n modulo 16."""
+    """Fill `room.ready` with the next eight words of every stream: word n is from stream n modulo 16."""
     streams, out, k = room.streams, room.ready, room.streams.shape[1]
     for i in range(k):
         a, b, c, n = streams[0, i], streams[1, i], streams[2, i], streams[3, i]
@@ -92,7 +92,7 @@ def advance(room: Record) -> None:
 
 
 def ready_word(room: Record) -> Any:
-    """The next word of 16 streams."""
+    """The next word of 16 streams, which take turns."""
     if room.used == len(room.ready):
         advance(room)
         room.used = 0

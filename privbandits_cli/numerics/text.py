@@ -10,12 +10,12 @@ PARTS = {"%": 100, "‰": 1000}
 
 
 def exact(value: float) -> str:
-    """A number with all its digits, so that who writes it down writes this number: `1.0000001`, `1234567`."""
+    """A number with all its digits, so that whoever copies the text has the same number: `1.0000001`, `1234567`."""
     return repr(float(value) + 0.0).removesuffix(".0")  # never -0
 
 
 def meant(text: str) -> str:
-    """What to write for a number for people: `0.5` for `50%` and `0,5`, `1234 or 1.234` for `1,234`; perhaps empty."""
+    """What to write in place of a text for people: `0.5` for `50%` and `0,5`, `1234 or 1.234` for `1,234`; or empty."""
     if not SPELLED.fullmatch(text):
         return ""
     plain = re.sub(r"[^-\d.,]", "", text.replace("\u2212", "-"))

@@ -76,7 +76,7 @@ SIGNS: Mapping[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
 
 
 class Mask(NamedTuple):
-    """The trials that take part, None for all, and the number of the region of code in which they do."""
+    """The trials that take part (None: all), and the number of the region of code in which they take part."""
 
     ir: Any
     region: int
@@ -98,7 +98,7 @@ def builder_of(function: ir.Function) -> ir.IRBuilder:
 
 
 class Arithmetic:
-    """Emits operations on numbers of `width` trials. dry: to learn the kinds of variables, into a module for nobody."""
+    """Emits operations on numbers of `width` trials. dry: only to learn; nobody uses the code that is emitted."""
 
     def __init__(self, context: Any, builder: Any, width: int, dry: bool) -> None:
         self.context, self.builder, self.width, self.dry = context, builder, width, dry
@@ -354,7 +354,7 @@ class Arithmetic:
         return Number("i", left.varying, b.add(rest, b.select(off, right.ir, none)))
 
     def power(self, left: Any, right: Any) -> Any:
-        """A power with a known whole exponent by products, as numba makes it; another one of floats, one by one."""
+        """A power: with a known whole exponent by products, as numba makes it; else for one trial after the other."""
         if isinstance(right, Known) and kind_of(right.py) == "i":
             if not 0 <= right.py <= MOST:
                 unsupported(f"the exponent {right.py}")

@@ -69,12 +69,12 @@ class Frame:
 
     @property
     def tree(self) -> ast.FunctionDef:
-        """Its source."""
+        """The structured source of its function."""
         return tree_of(self.step.function)
 
 
 class Interpreter(Memory):
-    """Emits the code of steps."""
+    """Emits the code of steps, with everything that they call."""
 
     def __init__(
         self, context: Any, builder: Any, width: int, dry: bool, learned: Learned, spacing: int | None = None
@@ -220,7 +220,7 @@ class Interpreter(Memory):
         return functools.reduce(lambda found, own: self.binary(ast.Add, found, own), entries, Known(start))
 
     def extreme(self, sign: type[ast.cmpop], array: Any) -> Any:
-        """The least entry (sign `LtE`) or the largest; NaN if one is."""
+        """The least entry (sign `LtE`) or the largest; NaN if one entry is NaN."""
         entries = self.entries(array) or unsupported("an extreme of nothing")
         return functools.reduce(lambda found, own: self.extremum(sign, found, own), entries)
 
@@ -412,7 +412,7 @@ class Interpreter(Memory):
             self.fill(self.indexed(array, [Known(i)]), own)
 
     def fill_long(self, array: Array, value: Any) -> None:
-        """The same in a loop, where the code of each entry would be too much."""
+        """`fill` by a loop, for arrays whose entries, one by one, would need too much code."""
         with cgutils.for_range(self.builder, ir.Constant(I64, array.axes[0][0])) as loop:
             i = Number("i", False, loop.index)
             own = self.loaded(self.indexed(value, [i])) if isinstance(value, Array) else value
@@ -768,7 +768,7 @@ START = " start {} {}"  # names the first turn of a loop, by the loop's place
 
 @cache
 def started(node: ast.For) -> ast.For:
-    """A loop over a longer range, the same in all trials, of which each trial plays its turns only."""
+    """A loop over a range that is the same in all trials; each trial plays only the turns of its own range."""
     assert isinstance(node.target, ast.Name)
     own = ast.Name(START.format(node.lineno, node.col_offset), ast.Load())
     begun = ast.Compare(ast.Name(node.target.id, ast.Load()), [ast.GtE()], [own])

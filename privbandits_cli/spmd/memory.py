@@ -38,7 +38,7 @@ WORD = 8  # bytes
 
 
 class Learned(NamedTuple):
-    """What is known of a step after it was read some times."""
+    """What is known of a step after some readings."""
 
     slots: dict[Any, Any]  # for each variable that a branch assigns: kind and whether it varies; or a tuple's length
     differ: set[int]  # the offsets of fields that differ between trials
@@ -160,7 +160,7 @@ class Memory(Arithmetic):
         return array if array.axes else self.load(array)
 
     def address(self, array: Array) -> tuple[Any, list[tuple[Number, int, Any]]]:
-        """The address as far as it is the same for all; the indices that vary, with entries and bytes of steps."""
+        """The address without the indices that vary; these, each with the entries of its axis and its step in bytes."""
         address, varying, known = array.base, [], 0
         for i, n, words in array.indices:
             if isinstance(i, Known):

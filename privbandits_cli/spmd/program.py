@@ -15,15 +15,15 @@ from privbandits_cli.spmd.memory import Learned
 from privbandits_cli.spmd.source import Step, Unsupported
 from privbandits_cli.spmd.values import ADDRESS, F64, I1, I64
 
-WHOLE, CONDITION = I64, I1  # besides ADDRESS, what a program is given when it runs
+WHOLE, CONDITION = I64, I1  # kinds of inputs, beside ADDRESS
 
 
 class Program(NamedTuple):
     """A round for several trials.
 
-    inputs: the kinds of what the rounds are given when they run: ADDRESS (of an array), WHOLE, CONDITION. arguments:
-    makes the values of the step of these inputs, the round, the number of trials, and the first trial of the group.
-    trials: their number, if it is always the same, which makes the code shorter; else 0.
+    inputs: the kinds of what the rounds are given when they run: ADDRESS (of an array), WHOLE, CONDITION. arguments: a
+    function that makes the arguments of the step. It is given these inputs, the round, the number of trials, and the
+    first trial of the group. trials: their number, if it is always the same, which makes the code shorter; else 0.
     """
 
     step: Step
@@ -34,7 +34,7 @@ class Program(NamedTuple):
 
 
 class Reading:
-    """What was learned of a program."""
+    """A program, and what was learned of it."""
 
     def __init__(self, program: Program) -> None:
         self.program, self.learned = program, Learned({}, set(), set(), {})
@@ -59,7 +59,7 @@ class Reading:
         return emitter.new
 
     def emitter(self, context: Any, builder: Any, dry: bool = False) -> Interpreter:
-        """What emits the step, in one place or in several of a function."""
+        """An interpreter that emits the step, in one place of a function or in several."""
         if not dry and self.reason is not None:  # all that there is to learn is known now
             raise self.reason
         return Interpreter(context, builder, self.program.width, dry, self.learned)
@@ -70,7 +70,7 @@ class Reading:
 
 
 def rounds_of(reading: Reading, digest: str, place: int) -> Any:
-    """`play(words, marks, found, inputs)` for numba: plays rounds of all trials, and returns whether all is well.
+    """`play(words, marks, found, inputs)` for numba: plays rounds of all trials, and returns False if one has an error.
 
     words: the records, `[group, word, trial]`. `found[trial, i]` becomes the number at word `place` of a trial's record
     after `marks[i]` rounds. inputs: the other inputs of the program.

@@ -172,7 +172,7 @@ def may_leave(node: ast.AST) -> bool:
 
 
 def _always(statements: Sequence[ast.stmt], ways: Any) -> bool:
-    """Whether statements always end in one of these ways, or never."""
+    """Whether statements always end in one of these ways, or never end."""
     return any(
         isinstance(one, ways)
         or (isinstance(one, ast.If) and _always(one.body, ways) and _always(one.orelse, ways))

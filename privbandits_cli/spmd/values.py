@@ -32,7 +32,7 @@ class Number(NamedTuple):
 
 
 class Several(NamedTuple):
-    """A tuple."""
+    """A tuple of values."""
 
     items: tuple[Any, ...]
 
@@ -87,7 +87,7 @@ class Method(NamedTuple):
 
 
 class Lazy(NamedTuple):
-    """An array that an expression made, which has no place in memory: its entries."""
+    """An array that an expression made. It has entries, but no place in memory."""
 
     entries: tuple[Any, ...]
 
@@ -128,7 +128,7 @@ def wider(one: str, other: str) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two known objects are one, to the bit."""
+    """Whether two known objects are the same, to the bit."""
     if isinstance(one, float) and isinstance(other, float):
         return one.hex() == other.hex()
     return one is other or (type(one) is type(other) and isinstance(one, int | str) and one == other)
