@@ -18,11 +18,11 @@ from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
 from privbandits_cli.audit.bits import audit_bits
 from privbandits_cli.audit.contexts import Games, audit_contexts
-from privbandits_cli.audit.coupling import audit_noise
 from privbandits_cli.audit.experts import audit_experts
 from privbandits_cli.audit.fits import audit_fits
 from privbandits_cli.audit.leaders import audit_leaders
 from privbandits_cli.audit.modular_sums import audit_sums
+from privbandits_cli.audit.noisy_gains import audit_noise
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.noisy_sums import audit_prefixes
 from privbandits_cli.audit.numbers import given_more

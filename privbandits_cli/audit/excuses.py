@@ -5,18 +5,16 @@ algorithm may release something else. Each excuse is tested on the round in whic
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from privbandits_cli.audit.coupling import Game, Played, Spent
 from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, EARLIER, MIXED, NUMBER, OTHER_ARM, SCALE
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Noisy, Release, read
 from privbandits_cli.numerics.jit import Records
-
-if TYPE_CHECKING:  # that module imports this one
-    from privbandits_cli.audit.coupling import Game, Played, Spent
 
 TRANSFORMED = (
     "what is released is rounded, clipped or changed in another way after its noise, or rounding hides its noise: let "
@@ -56,7 +54,7 @@ def transformed(target: Target[Noisy | Release]) -> str:
 class Moment(NamedTuple):
     """The round t of a violation: the games A = `states[0]` and B = `states[1]` before it, and the arm of A."""
 
-    game: "Game"
+    game: Game
     states: Records
     t: int
     arm: int
@@ -90,7 +88,7 @@ class Moment(NamedTuple):
         ]
 
 
-def of(game: "Game", found: "Played", spent: "Spent") -> str:
+def of(game: Game, found: Played, spent: Spent) -> str:
     """What to write, if these games do not refute the algorithm after all; "" if they do."""
     target, outcome = game.target, found.outcome
     if outcome == MIXED:
@@ -193,7 +191,7 @@ def _is_kept(now: Moment) -> bool:
     return True
 
 
-def _changes(game: "Game", rounds: list[int], t: int) -> bool:
+def _changes(game: Game, rounds: list[int], t: int) -> bool:
     """Whether the numbers of these rounds change what game A releases in round t."""
     seen: list[Any] = []
     for more in (0.0, 1.0):

@@ -59,7 +59,8 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    n = state.plays[arm] + 1
     state.sums[arm] += gain
     noise = add_item(state.noise, state.plays, arm, 2, state.scale * rng.laplace)
-    state.means[arm] = (state.sums[arm] + noise) / state.plays[arm]
+    state.means[arm] = (state.sums[arm] + noise) / n
     state.t += 1
