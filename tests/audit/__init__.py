@@ -34,7 +34,7 @@ SHORT = {
     ),
     "exp3": (16, 2**8, ["learning rate doubled", "losses for gains"]),
     "adap_ucb": (
-        12,
+        20,
         2**10,
         ["noise scale x 0.5", "noise depends on the gain", "phases by the true gains", "divided by the plays"],
     ),

@@ -82,7 +82,7 @@ RENOISED = {  # with the true sums in `noises`
     "state.noises[arm] += 1.0": "state.noises[arm] += state.total",
     "state.sums[arm] += state.total": "state.sums[arm] = state.noises[arm] + state.total",
 }
-UNENDED = "if state.total > 4.0 and 4.0 * state.total > 3.0 * state.played:"
+UNENDED = "if state.total > 2.0 and 4.0 * state.total > 3.0 * state.played:"
 TRUE_PHASE = before("    if state.played == 0:", UNENDED, "    state.length = state.played + 2")
 LONGER = "if state.played + 1 == state.length and state.loss < 0.25 * state.played:"
 TRUE_BLOCK = before("    arm: int", LONGER, "    state.length += 1")

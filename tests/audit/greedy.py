@@ -34,6 +34,7 @@ class Parameters(bandit.Algorithm):
             explore=self.explore * k,
             scale=levels / self.epsilon,
             plays=np.zeros(k, np.int64),
+            items=np.zeros(k, np.int64),  # in each tree
             sums=np.zeros(k),
             means=np.zeros(k),
             noise=np.zeros((k, levels + 1)),
@@ -60,7 +61,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     n = state.plays[arm] + 1
+    state.plays[arm] = n
     state.sums[arm] += gain
-    noise = add_item(state.noise, state.plays, arm, 2, state.scale * rng.laplace)
-    state.means[arm] = (state.sums[arm] + noise) / n
+    state.means[arm] = (state.sums[arm] + add_item(state.noise, state.items, arm, 2, state.scale * rng.laplace)) / n
     state.t += 1

@@ -23,7 +23,7 @@ algorithms: [{name: greedy, epsilon: 1}]
 """
 NOISE = "state.scale * rng.laplace"
 BETTER = "state.means[i] > state.means[best]"
-COUNTED = "    n = state.plays[arm] + 1\n"
+COUNTED = "    state.plays[arm] = n\n"
 FIRST = "            t=1,\n"
 LEADER = "    best = 0\n"
 START = "    p = min("
