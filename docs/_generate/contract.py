@@ -13,7 +13,7 @@ GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
 OURS = {  # members that a file uses, or that serve the package, and that no file needs to define
     *("game", "later", "formerly", "name", "described", "recorded", "identity", "replace", "untuned"),
     *("built_on", "has_guarantee_alone", "promises", "promises_all", "stated_delta", "in_lanes", "arms_together"),
-    *("gains_in_lanes", "gains_by_lane", "events_of_log", "unbounded", "optimistic", "growing", "on_demand"),
+    *("gains_in_lanes", "events_of_log", "unbounded", "optimistic", "growing", "on_demand"),
 }
 PLAYERS = {"Algorithm": "algorithm", "Adversary": "adversary"}
 Member = tuple[str, str]  # its default, and what it is

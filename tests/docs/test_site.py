@@ -8,13 +8,14 @@ import pytest
 
 from privbandits_cli.claims.verdicts import Verdict, verdicts
 from privbandits_cli.experiment.config import load, shipped
+from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, committed, some
 
 DOCS = ROOT / "docs"
 sys.path.append(str(DOCS))  # as conf.py does
 
-from _generate import FOLDERS, commands, experiments, keys, mechanisms, pictures, players  # noqa: E402
+from _generate import FOLDERS, commands, contract, experiments, keys, mechanisms, pictures, players  # noqa: E402
 from _generate.markdown import blocks, code, line, prose, table  # noqa: E402
 
 REGISTRY = Registry()
@@ -42,7 +43,7 @@ def committed_results():
 @pytest.fixture(scope="module")
 def pages():
     """The generated pages of the players and mechanisms, and what other pages include."""
-    made = (commands, keys, experiments, players, mechanisms)
+    made = (commands, contract, keys, experiments, players, mechanisms)
     return {path: text for module in made for path, text in module.pages()}
 
 
@@ -78,6 +79,15 @@ def test_a_page_includes_only_what_is_generated(pages):
         text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
         for path in re.findall(r"\{include\} \.\./(_generated/\S+)", text):
             assert path in pages or path == "_generated/api.md", (name, path)
+
+
+@pytest.mark.parametrize("game", CONTRACTS)
+def test_the_contract_of_each_game_is_in_its_table(pages, game):
+    own, asked = pages["_generated/contract.md"].partition(f"### {game}\n")[2].partition("### ")[0], CONTRACTS[game]
+    assert f"`choose({asked.choose})`" in own
+    assert all(f"`update({words})`" in own for words in asked.update.values())
+    needed = re.findall(r"^\| `(\w+)` +\| \*\*required\*\*", own, re.MULTILINE)
+    assert {*needed} - {"state"} == {asked.rounds, *asked.others}
 
 
 @pytest.mark.parametrize(("kind", "name"), PLAYERS)

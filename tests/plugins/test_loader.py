@@ -22,7 +22,6 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import table
 from privbandits_cli.games.bandit import play
-from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.games.guards import PluginError
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import loader, messages, registry
@@ -572,16 +571,6 @@ def test_built_in_games_are_not_guarded_and_own_ones_are(monkeypatch):
     mine = known.find("algorithms", "mine")
     for module, guarded in (("privbandits_cli.algorithms.exp3", False), (mine.__module__, True)):
         assert bandit.loop.__wrapped__((module,), "layout", False) is guarded
-
-
-def test_the_page_on_own_files_names_what_each_game_asks_for():
-    page = (ROOT / "docs/reference/own_files.md").read_text(encoding="utf-8")
-    for game, contract in CONTRACTS.items():
-        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{game}` |")]
-        for words in (contract.choose, *contract.update.values()):
-            assert f"`({words})`" in row
-        for method in (contract.rounds, *contract.others):
-            assert f"`{method}`" in row
 
 
 @pytest.mark.parametrize(
