@@ -82,10 +82,10 @@ class Deal(NamedTuple):
     """What happens in the games.
 
     bank: sets of arms for A and for the twins, `[2, sets, d, k]`; shown: the set of each round, `[2, rounds]`; public:
-    whether twins have the arms of A; numbers: they decide rewards (`earn`), `[2, rounds]`; truth: θ and the size of
-    rewards, of A and of the first twin, `[2, d + 1]`; starts: the round in which the record of a twin differs from that
-    of A, `[twins]`, -1 for the first twin, of which all differ; canary: the twin that starts in a round, or 0,
-    `[rounds]`; records: those of A and of a twin then, `[twins, 2, d + 1]`.
+    whether twins have the arms of A; numbers: they decide rewards (`earn`), `[2, rounds]`; truth: θ, the best and
+    the worst reward, of A and of the first twin, `[2, d + 2]`; starts: the round in which the record of a twin differs
+    from that of A, `[twins]`, -1 for the first twin, of which all differ; canary: the twin that starts in a round, or
+    0, `[rounds]`; records: those of A and of a twin then, `[twins, 2, d + 1]`.
     """
 
     bank: Floats
@@ -431,18 +431,20 @@ def play(games: Played) -> None:
 def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floats) -> None:
     """Set row = the arm played and its reward, `[d + 1]`.
 
-    The reward is truth[d] if the arm's mean is above the number, else -truth[d]. The number -1 makes the reward good,
-    and the number 1 makes it bad. With other numbers, the reward is a share of that in some rounds.
+    The reward is truth[d] if the arm's mean is above the number, else truth[d + 1], the least reward of the game. The
+    number -1 makes the reward good, and the number 1 makes it bad. With other numbers, the reward is a share of that in
+    some rounds.
     """
     d, mean = len(arms), 0.0
     for j in range(d):
         row[j] = arms[j, arm]
         mean += truth[j] * row[j]
-    row[d] = truth[d] if mean > number else -truth[d]
+    row[d] = truth[d] if mean > number else truth[d + 1]
     if t % 4 == 1 and abs(number) < 1.0:
         row[d] *= number
     elif t % 16 == 2 and abs(number) < 1.0:
         row[d] *= np.round(2.0 * number) / 2.0
+    row[d] = max(row[d], truth[d + 1])
 
 
 # ------------------------------------------------------------------------------------------------ Wishart noise

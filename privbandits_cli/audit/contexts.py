@@ -193,12 +193,13 @@ class Games:
         records[:, 1, :d] = records[:, 0, :d] if self.public else records[:, 1, :d]
         size = known.norm * np.array([1.0, 1.0 if self.public else 0.7])[:, None]
         records[..., :d] *= size / np.linalg.norm(records[..., :d], axis=2, keepdims=True)
-        records[..., d] = self.reward, 0.0 if known.nonnegative else -self.reward
+        rewards = self.reward, 0.0 if known.nonnegative else -self.reward
+        records[..., d] = rewards
         records[1::2, :, d] = records[1::2, ::-1, d]
         if known.nonnegative:
             records = np.abs(records)
-        truth = np.array([[1.0], [-1.0]]) * np.append(np.ones(d) / (known.norm * math.sqrt(d)), 0.0)
-        truth[:, d] = self.reward
+        truth = np.array([[1.0], [-1.0]]) * np.append(np.ones(d) / (known.norm * math.sqrt(d)), rewards)
+        truth[:, d:] = rewards
         shown, numbers = rng.integers(0, SETS, (2, rounds)), rng.uniform(-1, 1, (2, rounds))
         runs = np.arange(rounds) // RUN % 8  # some: good rewards in A, bad ones in the first twin, or the reverse
         numbers += np.array([[-1.0], [1.0]]) * 3.0 * (np.array([0, 0, 1, 0, 0, 0, -1, 0])[runs])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli.audit.auditor import audit, reduced
+from privbandits_cli.audit.context_loops import earn
 from privbandits_cli.audit.contexts import costliest, products
 from privbandits_cli.games.contextual import Contexts, Setting
 from tests.audit import FAST, SEEDS, each
@@ -29,6 +30,16 @@ def test_the_costliest_pair_of_records_by_hand(d):
     weights[[i * (i + 3) // 2 + i for i in range(d)]] = 0.5
     assert costliest(weights, known, False, rng) == pytest.approx(4.0, rel=1e-9)
     assert costliest(np.ones(d), known._replace(nonnegative=True), True, rng) == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("low", [0.0, -1.0])
+def test_rewards_are_those_of_the_game(low):
+    """Where no reward is below 0, an honest learner may count on that."""
+    arms, rng, row, seen = np.eye(2) / 2, np.random.default_rng(1), np.zeros(3), []
+    for t in range(400):
+        earn(arms, t % 2, np.array([0.6, -0.6, 1.0, low]), rng.uniform(-1, 1), t, row)
+        seen.append(row[2])
+    assert min(seen) == low and max(seen) == 1.0 and len(set(seen)) > 50
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
