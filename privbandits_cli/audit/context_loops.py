@@ -432,19 +432,19 @@ def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floa
     """Set row = the arm played and its reward, `[d + 1]`.
 
     The reward is truth[d] if the arm's mean is above the number, else truth[d + 1], the least reward of the game. The
-    number -1 makes the reward good, and the number 1 makes it bad. With other numbers, the reward is a share of that in
-    some rounds.
+    number -1 makes the reward good, and the number 1 makes it bad. With other numbers, the reward is between these two
+    in some rounds.
     """
-    d, mean = len(arms), 0.0
+    d, mean, share = len(arms), 0.0, 1.0
     for j in range(d):
         row[j] = arms[j, arm]
         mean += truth[j] * row[j]
-    row[d] = truth[d] if mean > number else truth[d + 1]
     if t % 4 == 1 and abs(number) < 1.0:
-        row[d] *= number
+        share = number
     elif t % 16 == 2 and abs(number) < 1.0:
-        row[d] *= np.round(2.0 * number) / 2.0
-    row[d] = max(row[d], truth[d + 1])
+        share = np.round(2.0 * number) / 2.0
+    half = 0.5 * (truth[d] - truth[d + 1])
+    row[d] = truth[d] - half + (half if mean > number else -half) * share
 
 
 # ------------------------------------------------------------------------------------------------ Wishart noise
