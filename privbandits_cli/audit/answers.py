@@ -1,15 +1,15 @@
-"""Audit of the arm that is played, for learners that also hide the arms of its own round (`views.Answer`).
+"""Audit of the arms that are played, for learners that also hide the set of arms of each round (`views.Answer`).
 
 A game is played on a tape. In some rounds the audit lets the learner choose again from the same state: among the arms
 of the round, and among other sets of arms, in each of which one arm is long and all others are 0. The choice also
 depends on the uniform numbers that `choose` draws last. The audit tries these numbers by bisection, one after the
 other, and so finds the probability of each arm exactly. An arm has one probability for each set. The logarithm of the
-largest ratio of two of them is the privacy loss of the round's own arms. What later arms reveal about a round is
-covered by the audit of the base, in the same learner.
+largest ratio of two of them is the privacy loss of the round's own arms. The audit of the base, within the same
+learner, covers what later arms reveal about a round.
 
-In every round the learner also chooses three times among the arms of the round: with a uniform number of 0, and with
-numbers just below and just above the one at which the arm of the first round changes. If the arm of a round does not
-change there, too, this round is tried as well.
+In every round the learner also chooses three times among the arms of the round: with the uniform number 0, and with
+numbers just below and just above the one at which the arm of the first round changes. If the arm of another round
+changes at another number, the audit tries this round, too.
 """
 
 from collections.abc import Callable
@@ -30,10 +30,10 @@ from privbandits_cli.games.views import Answer
 from privbandits_cli.numerics.jit import Records
 from privbandits_cli.numerics.types import Floats, Ints
 
-EACH, RANDOM = 16, 8  # the first rounds, and random ones, which are tried; so are those at powers of two
+EACH, RANDOM = 16, 8  # how many first and random rounds are tried; rounds at powers of two are tried, too
 GRID = 16  # numbers for each arm that are tried before bisection
 HALVINGS = 44
-LATER = 0.125, 0.5, 0.875  # values of the next number; two numbers differ if they lead to other arms with one of these
+LATER = 0.125, 0.5, 0.875  # values of the next number; two numbers are alike if all of these lead to the same arms
 DEEP = 3  # uniform numbers that decide an arm, at most
 EDGE = 1e-6  # by how much a number is below or above the one at which an arm changes
 ODD = 16  # rounds that are tried because their arm changes at another number, at most
@@ -56,7 +56,7 @@ def answer(states: Records, now: Now, first: int, given: Floats, arms: Ints, cou
 
 
 def latest(tape: Tape) -> int:
-    """The place of the first one of the uniform numbers with which the numbers of a round end."""
+    """The place on the tape from which on all numbers of the round are uniform."""
     first = tape.at[KNOWN]
     while first > 0 and tape.kinds[first - 1] == UNIFORM:
         first -= 1
@@ -66,10 +66,10 @@ def latest(tape: Tape) -> int:
 def advance(
     states: Records, deal: Deal, tape: Tape, row: Floats, rounds: tuple[int, int], given: Floats, odd: Ints, out: Floats
 ) -> None:
-    """Play the game `states[0]` in these rounds; row: its last record; `states[1]` becomes the state before the last.
+    """Play the game `states[0]` in these rounds. `states[1]` becomes the state before the last of them.
 
-    given: uniform numbers for three more choices, or none. Filled in: `odd[rounds]`, whether the second one of these
-    arms differs from the first one, or the third one does not.
+    row: the last record of the game; given: the uniform numbers of three more choices in each round, or none. Filled
+    in: `odd[round]`, 0 if the first two of these choices have the same arm and the third one has another, else 1.
     """
     arms, counts = np.zeros(len(given), np.int64), np.zeros(len(given), np.int64)
     for t in range(rounds[0], rounds[1]):

@@ -5,7 +5,7 @@ follow from the gains and arms so far, and the round's uniform number must draw 
 the one of the proof.
 
 In a second game one gain is different, and the same arms are played. The logarithm of the ratio of the probabilities of
-these arms, all together, is a lower limit on ε, without statistics. The proved ε is larger: it is that of the worst
+these arms, all together, is a lower limit on ε, without statistics. The proved ε is larger: it holds for the worst
 arms. A claim is also refuted if it is below the ε that an attack on the model finds (`accounting.exponential_weights`).
 """
 

@@ -1,9 +1,8 @@
 """Audits of tuned algorithms: each tries to refute what its algorithm claims. A test with statistics has level alpha.
 
 An audit observes the view that the algorithm declares (`games/views.py`). AUDITS has an audit for each kind of view in
-each game.
-The auditor calls `choose`, `update`, `probabilities` and `released` and reads the places that the view names, so an
-algorithm can be audited as soon as it declares a view.
+each game. The auditor calls `choose`, `update`, `probabilities` and `released`, and reads the places that the view
+names. So an algorithm can be audited as soon as it declares a view.
 """
 
 import math
@@ -107,7 +106,7 @@ def _as_few(played: Setting, configured: Setting) -> str:
 
 
 def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
-    """The setting of the observed games: few dimensions or coordinates; for sums of losses, two rounds or more."""
+    """The setting of the played games: few dimensions or coordinates; at least two rounds for sums of losses."""
     view = algorithm.view(setting)
     if setting.contexts is not None and isinstance(view, views.Noisy | views.Answer):
         dimension = min(DIMENSIONS, setting.contexts.dimension)
@@ -181,7 +180,7 @@ def _field_error(view: views.View, field: Any, setting: Setting, state: Records)
 
 
 def _audit_released(target: Target[views.Release]) -> Audit:
-    """The audit of noisy gains; or that of reports of one bit, if `rng.uniform` alone changes what is released."""
+    """Audit noisy gains; if `rng.uniform` alone changes what is released, audit reports of one bit instead."""
     found = audit_noise(target)
     return audit_bits(target) if found.found == excuses.UNIFORM.format(target.noise) else found
 

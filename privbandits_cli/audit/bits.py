@@ -39,7 +39,7 @@ MORE = "a report has more than two values, or is not drawn by `rng.uniform` alon
 
 
 def chance_of_first(states: Records, game: int, arm: int, gain: float, z: float) -> float:
-    """The least uniform number at which the report of this gain differs from that at 0; 1 if there is none."""
+    """The least uniform number with which the report of this gain is another one than with 0; 1 if there is none."""
     first, low, high = trial(states, game, arm, gain, 0.0, z), 0.0, 1.0
     if trial(states, game, arm, gain, LAST, z) == first:
         return 1.0

@@ -1,7 +1,7 @@
-"""What numba must be told: the copy of a record, and the methods of a tape.
+"""Extensions of numba for audits: a fast copy of a record, and the methods of a tape.
 
-numba compiles an assignment of records byte by byte, which takes seconds. It knows a tape as a named tuple of a type of
-its own.
+numba compiles an assignment of records byte by byte, which takes seconds. A tape is a named tuple. Here it gets a numba
+type of its own, so that compiled code can call its methods.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,12 +20,12 @@ from privbandits_cli.numerics.jit import compile_step
 
 WORD = ir.IntType(64)
 BYTE = ir.IntType(8)
-CODE = of_modules([__name__])  # with that of the methods of a tape
+CODE = of_modules([__name__])  # a digest of this module and of the methods of a tape
 
 
 @intrinsic
 def copy(typing: Any, states: Any, source: Any, target: Any) -> tuple[Any, Callable[..., Any]]:
-    """`twins.copy`, of a C-contiguous array."""
+    """`twins.copy` for a C-contiguous array."""
 
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         data = context.make_array(states)(context, builder, values[0]).data
@@ -39,7 +39,7 @@ def copy(typing: Any, states: Any, source: Any, target: Any) -> tuple[Any, Calla
 
 
 class TapeType(types.NamedTuple):
-    """The type of a tape. Its name tells the code of the methods: a kernel on disk is found by the names of types."""
+    """The type of a tape. Its name has the digest of the methods: numba finds kernels on disk by the names of types."""
 
     def __init__(self, parts: Sequence[Any], kind: type) -> None:
         super().__init__(parts, kind)  # type: ignore[no-untyped-call]
@@ -63,7 +63,10 @@ def with_method(name: str) -> None:
 
 
 def with_size(name: str, kind: int) -> None:
-    """Let compiled code call this method, for one number or for several: a test of `size` would give both types."""
+    """Let compiled code call this method, for one number or for several.
+
+    The type of `size` selects one of two functions, since one compiled function cannot return both numbers and arrays.
+    """
     one_of, several_of = compile_step(draw), compile_step(several)
 
     def one(self: Any, size: Any = None) -> Any:

@@ -50,9 +50,9 @@ class Now(NamedTuple):
 class Effects(NamedTuple):
     """Which number of a release each number of a round enters, -1 if none, and with which factor, `[MOST]`.
 
-    kind: that of the numbers that are noise, normal or Laplace; known: how many numbers were measured, `[1]`; enters:
-    `where` for the noise of this round; jitter: numbers for probes; sizes: the square of the new noise in
-    each number of each release, 0 if none is, `[rounds, C]`.
+    kind: the kind of the numbers that are noise, normal or Laplace; known: how many numbers were measured, `[1]`;
+    enters: as `where`, for this round, and -1 for numbers of other kinds; jitter: numbers for probes; sizes: the sum of
+    the squared factors of the new noise in each number of each release, 0 if it has none, `[rounds, C]`.
     """
 
     kind: int
@@ -84,8 +84,8 @@ class Deal(NamedTuple):
     bank: sets of arms for A and for the twins, `[2, sets, d, k]`; shown: the set of each round, `[2, rounds]`; public:
     whether twins have the arms of A; numbers: they decide rewards (`earn`), `[2, rounds]`; truth: θ, the best and
     the worst reward, of A and of the first twin, `[2, d + 2]`; starts: the round in which the record of a twin differs
-    from that of A, `[twins]`, -1 for the first twin, of which all differ; canary: the twin that starts in a round, or
-    0, `[rounds]`; records: those of A and of a twin then, `[twins, 2, d + 1]`.
+    from that of A, `[twins]`, -1 for the first twin, whose records all differ; canary: the twin that starts in a round,
+    or 0, `[rounds]`; records: those of A and of a twin in the round in which the twin starts, `[twins, 2, d + 1]`.
     """
 
     bank: Floats
@@ -165,7 +165,7 @@ def measure(states: Records, now: Now, effects: Effects, found: Floats) -> bool:
 
 
 def gauge(states: Records, now: Now, effects: Effects) -> int:
-    """Check the known effects of the numbers of A's round by moving all, or measure them anew; return the fault."""
+    """Move all numbers of A's round to check their known effects; if they fail, measure anew. Return the fault."""
     tape, found, wanted = now.tape, np.zeros(len(now.right)), np.zeros(len(now.right))
     for attempt in range(2):
         if attempt == 1 and not measure(states, now, effects, found):
@@ -314,10 +314,10 @@ def observe(layers: Layers, gaps: Floats, moved: Floats, slack: float) -> bool:
 
 
 class Played(NamedTuple):
-    """Games that are played.
+    """The arguments and the results of `play`.
 
-    words: the states as whole numbers, `[states, words]`; A rewinds `tape`, and the twins `other`, which has the same
-    numbers; counter: of Wishart noise; moved: the squares of the moves that hide the record of each twin, or with
+    words: the states as whole numbers, `[states, words]`; tape: that of A; other: the tape of the twins, with the same
+    numbers; counter: it makes Wishart noise; moved: the squares of the moves that hide the record of each twin, or with
     layers the information about it, `[twins, C]`; found: see END; rows: the last records of A and of the first twin,
     zeros at first, `[2, d + 1]`.
     """
@@ -479,7 +479,7 @@ def conforms(now: Now, sums: Floats, counter: Records) -> int:
 
 
 def follow_wishart(states: Records, now: Now, counter: Records) -> int:
-    """Replace the lowest node of the first twin so that it releases what A does; return its arm, or minus the fault.
+    """Make the first twin release what A does, by another lowest node; return its arm, or minus the fault.
 
     The node is the last one drawn. A number on the diagonal of Bartlett's factor is the root of twice a gamma number.
     The corner of the matrix, which belongs to y², is in no release.

@@ -17,9 +17,10 @@ there are few rounds, a third game has a twin for each record.
 
 From the moves of one pair of records follow those of every other pair, and so the costliest pair.
 
-Wishart noise is not linear in its numbers. The audit makes it again from the same numbers, as `mechanisms.matrix_tree`
-does, and moves the lowest node of the first twin, whose arms are shorter, so that the node stays positive definite.
-Then the account of `accounting.wishart` holds for the releases.
+Wishart noise is not linear in its numbers. The audit computes it again from the same numbers, as
+`mechanisms.matrix_tree` does. It changes the lowest node of the first twin until the twin releases what A does. The
+arms of this twin are shorter, so that the changed node stays positive definite. If the releases are the true sums with
+this noise, the account of `accounting.wishart` holds for them.
 """
 
 import math
@@ -55,11 +56,11 @@ TIED = 1e-3  # share of the rounds that may have near ties
 STARTS = 8  # random starting points of the search for the costliest pair
 RUN = 64  # rounds in which rewards are alike
 QUIET = 4  # rounds with little noise, by each of two measures
-BEFORE = 64  # rounds before the fault, in which earlier noise is searched
+BEFORE = 64  # rounds before the fault in which earlier noise is searched for
 AFTER = 16  # rounds from the fault on whose releases must have such noise
 RELEASES = 4  # releases without new noise that are tried: each must have numbers of its own from earlier rounds
 REDRAWN = 4  # how often the other numbers of a round are drawn anew
-FEW = 2**10  # rounds of a game in which each record is changed alone
+FEW = 2**10  # rounds of a game, at most, in which each record is changed alone
 FAULTS = {
     loops.ARM: "with the same releases but other data before, another arm is played",
     loops.DRAWS: "with the same releases but other data before, other random numbers are drawn",
@@ -143,10 +144,11 @@ def costliest(weights: Floats, known: Contexts, public: bool, rng: np.random.Gen
 
 
 def quietest(sizes: Floats) -> list[int]:
-    """The records before the releases with the least new noise, by two measures; sizes: `[rounds, C]`.
+    """The rounds of the records before the releases with the least new noise; sizes: see `Effects`.
 
-    The first measure is the noise in a number of the release. The second one is this noise over its median in the
-    rounds whose number, from 0, has as many trailing binary zeros. In a tree, their new nodes have the same level.
+    There are two measures. The first one is the new noise in a number of the release. The second one is this noise over
+    its median in all rounds whose index, from 0, has as many trailing binary zeros. In a tree, the new nodes of these
+    rounds have the same level.
     """
     rounds = np.arange(len(sizes))
     levels, least, share = rounds & -rounds, np.where(sizes > 0.0, sizes, np.inf), np.full(sizes.shape, np.inf)
@@ -201,7 +203,7 @@ class Games:
         truth = np.array([[1.0], [-1.0]]) * np.append(np.ones(d) / (known.norm * math.sqrt(d)), rewards)
         truth[:, d:] = rewards
         shown, numbers = rng.integers(0, SETS, (2, rounds)), rng.uniform(-1, 1, (2, rounds))
-        runs = np.arange(rounds) // RUN % 8  # some: good rewards in A, bad ones in the first twin, or the reverse
+        runs = np.arange(rounds) // RUN % 8  # in some runs, rewards are good in A and bad in the twin, or the reverse
         numbers += np.array([[-1.0], [1.0]]) * 3.0 * (np.array([0, 0, 1, 0, 0, 0, -1, 0])[runs])
         numbers = np.clip(numbers, -1.0, 1.0)
         return Deal(bank, shown, self.public, numbers, truth, starts, canary, records)
@@ -262,7 +264,7 @@ class Games:
         for state, row in (
             (first[0], last_row(played)),
             (second[0], rows[0]),
-        ):  # or a field does so that the last record changes
+        ):  # else a field that the last record changes may do so
             rewind(other, other.at[KNOWN])
             self.target.steps["update"](state, row[:-1], row[-1], other)
             if other.at[PLACE] > 0:
@@ -343,8 +345,9 @@ class Round(NamedTuple):
 def excuse_of(games: Games, played: Played) -> str:
     """What to write, if these games do not refute the algorithm after all; "" if they do.
 
-    An honest learner may hide its records by other noise than numbers of one kind that are drawn in the round of a
-    release. In the round at fault, that noise must be there, in each number of the release that no moved number enters.
+    The games move random numbers of one kind, which are drawn in the round of a release. An honest learner may hide its
+    records by other noise. In the round at fault, this noise must then enter each number of the release that no moved
+    number enters.
     """
     end, t = int(played.found[loops.END]), int(played.found[loops.ROUND])
     if end not in (loops.BARE, loops.HIDDEN) or played.counter["k"]:
@@ -376,7 +379,7 @@ def last_row(played: Played) -> Floats:
 
 
 def near(right: Floats) -> float:
-    """How far numbers of such a release may differ by rounding."""
+    """How far the numbers of two such releases may differ by rounding."""
     return loops.CLEAR * loops.DIGITS * (1.0 + float(np.abs(right).max()))
 
 
@@ -394,7 +397,7 @@ def shown(played: Played, t: int) -> Floats:
 
 
 def other_kind(games: Games, played: Played, bare: list[int]) -> int:
-    """The kind of numbers of the round that enter each of these numbers of the release, and are not moved; or -1."""
+    """The kind of those random numbers that are not moved and enter each of these numbers of the release; or -1."""
     right = np.zeros(games.size)
     now, tape, rng = now_of(played, right), played.other, games.target.stream("other numbers")
     loops.still(tape)
@@ -414,7 +417,7 @@ def other_kind(games: Games, played: Played, bare: list[int]) -> int:
 
 
 def is_kept(games: Games, played: Played, bare: list[int], t: int) -> bool:
-    """Whether each of some releases from round t on has new numbers of its own, from earlier rounds."""
+    """Whether releases from round t on have noise of their own that was drawn in earlier rounds."""
     start = max(0, t - BEFORE)
     rounds = replayable(games, played, start, t + AFTER)
     begin = [first_effects(games, played, rounds, start, s) for s in range(len(rounds))]
@@ -431,7 +434,7 @@ def is_kept(games: Games, played: Played, bare: list[int], t: int) -> bool:
 
 
 def replayable(games: Games, played: Played, start: int, end: int) -> list[Round]:
-    """The rounds from `start` on of a game A with the same arms and other random numbers."""
+    """The rounds from `start` to `end` of a game with the arms of A and other random numbers."""
     deal, d = played.deal, games.known.dimension
     states, tape = np.repeat(games.target.state, 1), new_tape(games.target.stream("kept noise"))
     row, out, found = np.zeros(d + 1), np.zeros(games.size), list[Round]()
@@ -447,7 +450,7 @@ def replayable(games: Games, played: Played, start: int, end: int) -> list[Round
 
 
 def first_effects(games: Games, played: Played, rounds: list[Round], start: int, s: int) -> dict[int, set[int]]:
-    """Where each random number of this round first acts: by round, the numbers of the release that it changes."""
+    """By round, the numbers of the release that a random number of round s changes when it first acts."""
     found: dict[int, set[int]] = {}
     tape = new_tape(games.target.stream("kept noise"))
     for j in np.flatnonzero(rounds[s].kinds == games.kind).tolist():

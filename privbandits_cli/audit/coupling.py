@@ -9,8 +9,9 @@ of B is moved until B releases the same as A. Two facts follow, without a statis
   Σ|moves| is the exact privacy loss ε of this gain. If the numbers are normal, the releases are those of Gaussian
   mechanisms. The cost of the gain is then the ε of μ² = Σ moves² at the δ of the claim.
 
-All gains differ in pairs of games with several tables of gains (`pairs`), each with numbers of its own. Then one gain
-differs at a time: every gain if the game has at most EVERY rounds, else CANARIES and others (`_canaries`).
+First all gains differ, in pairs of games with several tables of gains (`pairs`). Each pair has random numbers of its
+own. Then one gain differs at a time: every gain if the game has at most EVERY rounds, else those that
+`noisy_gains._canaries` selects.
 
 The releases of A and B are equal but for the rounding of floating-point numbers, which may decide a near tie. So if an
 arm differs, A is played again with noise that differs by far more than rounding does. If these games have other arms,
@@ -50,7 +51,7 @@ ROUNDED_OFF = 1e-11  # a smaller move of a Laplace number may be the rounding of
 NUDGE = 1e-8  # relative change of a Laplace number: far more than the rounding of a release
 NUDGED = 32  # games with such noise: all of them have the same arms by chance with probability 2^-32 at most
 
-EVERY = 2**12  # rounds of a game in which every gain is changed alone
+EVERY = 2**12  # rounds of a game, at most, in which every gain is changed alone
 
 
 class Spent(NamedTuple):
@@ -106,7 +107,7 @@ class Played(NamedTuple):
 
 
 def pairs(rounds: int, target: Target[Noisy | Release]) -> list[Pair]:
-    """Pairs of games whose gains all differ. In games with one other gain, A is the first game of a pair.
+    """Pairs of games whose gains all differ. Where only one gain differs, game A is that of one of these pairs.
 
     The tables of A, in this order: one arm is the best one in most rounds; one arm is the best one in random rounds;
     all gains are random; one arm is the best one in all rounds, a table for each of the first ARMS; one arm is the best
@@ -175,7 +176,7 @@ class Game(NamedTuple):
         return self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
 
     def _near_tie(self, state: Records, start: int, found: Played) -> bool:
-        """Whether noise that differs by more than rounding, but little, also leads to other arms."""
+        """Whether A plays other arms if its noise differs by little, but by more than rounding."""
         t, rng = found.rounds, self.target.stream("nudges")
         n, z, size = t - start, self.deal.laplace.copy(), np.zeros(t)
         size[start:] = NUDGE * (1.0 + np.abs(z[start:t]) + found.trace.moves[:n] + found.trace.costs[:n])
@@ -200,7 +201,7 @@ class Game(NamedTuple):
     def all_different(self) -> tuple[Played, Spent]:
         """A pair of games in which all gains differ, with the largest cost of a gain in its own release.
 
-        At δ > 0, a gain may cost as much as one Laplace number may cost at this δ.
+        At δ > 0, the cost may exceed ε: one Laplace number satisfies (ε, δ) up to a cost of ε - 2 ln(1 - δ).
         """
         epsilon, delta = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta
         found = self.play(self.target.state, self.deal.second, 0)
@@ -213,8 +214,8 @@ class Game(NamedTuple):
     def one_different(self, known: Played, canaries: Sequence[int]) -> Iterator[tuple[Played, Spent]]:
         """Games in which only the gain of one round differs, each with the cost of this gain.
 
-        known: the pair in which all gains differ. If B cannot follow A by linear moves (`lockstep.follow`), the pair is
-        played in full; this is done for at most CANARIES gains.
+        known: the pair in which all gains differ. If B cannot follow A by linear moves (`lockstep.follow`), both games
+        are played in full, for at most CANARIES gains.
         """
         state, before, full = np.repeat(self.target.state, 6), 0, 0
         moves = np.zeros(len(self.deal.laplace))
@@ -265,6 +266,6 @@ class Game(NamedTuple):
         return carrier(own, other, self.differs(own, found.uniform, found.rounds))
 
     def differs(self, own: Records, uniform: float, t: int) -> Callable[[Records], bool]:
-        """Whether a state plays another arm in round t than this one."""
+        """A function that tells whether a state plays another arm than `own` in round t."""
         right = self.choice(own, uniform, t)
         return lambda state: self.choice(state, uniform, t) != right

@@ -42,7 +42,7 @@ HUGE = 1e12  # a number that moves a release to the end of its range, if it has 
 BETWEEN = np.linspace(0.01, 0.99, 50).tolist()  # uniform numbers that are tried
 GAINS = 0.0, 0.7  # the gains of games A and B
 RELEASES = 4  # releases without new noise that are tried: each must have a number of its own from an earlier round
-SEARCHED = 2**10  # rounds in which such releases are searched
+SEARCHED = 2**10  # rounds in which such releases are searched for
 
 
 def transformed(target: Target[Noisy | Release]) -> str:
@@ -120,18 +120,19 @@ def of(game: Game, found: Played, spent: Spent) -> str:
 
 
 def bent(release: Callable[[int, float], float], z: float) -> bool:
-    """Whether a release is not linear in its random number, because it is changed after the noise was added.
+    """Whether a release is not linear in its random number because it is changed after its noise was added.
 
-    release: what is released of a datum, 0 or 1, with this number; z: the number of the round. Huge numbers lead to the
-    ends of the release's range, if it has any. If an end depends on the datum, the noise alone was changed, before the
-    datum was added to it. This is no excuse.
+    release: what is released, as a function of the datum, 0 or 1, and of the random number; z: the number of the round.
+
+    Huge numbers lead to the ends of the range of the release, if it has any. If an end depends on the datum, the noise
+    alone was changed, before it was added to the datum. This is no excuse.
     """
     own = release(0, z)
     slopes = np.array([(release(0, z + step) - own) / step for step in STEPS])
     if np.ptp(slopes) <= 1e-6 * np.abs(slopes).max() + 1e-12 * (1.0 + abs(own)):
         return False
     ends = ((release(0, end), release(0, end / 2.0), release(1, end)) for end in (-HUGE, HUGE))
-    return not any(far == half and far != other for far, half, other in ends)  # else an end depends on the datum
+    return not any(far == half and far != other for far, half, other in ends)  # no end depends on the datum
 
 
 def _is_secret(now: Moment) -> bool:

@@ -42,8 +42,9 @@ def expert_of(states: Records, first: float, second: float, x: Floats) -> int:
 def in_order(states: Records, low: float, high: float, near: float, expert: int, shares: Floats, x: Floats) -> bool:
     """Whether first numbers up to `low` keep the expert, and from `high` on the second draws the experts in order.
 
-    low: negative if no expert was played yet. The second numbers that draw an expert are an interval. It is tried in
-    the middle and near both ends; near: how far from the ends, as a share of its length.
+    The second numbers that draw an expert are an interval. Its middle is tried, and a point near each end.
+
+    low: negative if no expert was played yet; near: how far these points are from the ends, as a share of the length.
     """
     for u in (0.0, 0.5, 1.0 - ROUNDING):
         if low >= 0.0 and not (expert_of(states, 0.0, u, x) == expert and expert_of(states, low, u, x) == expert):

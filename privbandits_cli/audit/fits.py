@@ -87,7 +87,7 @@ def predicted(view: Fits, theta: Floats, grams: Floats, arms: Floats) -> Floats:
 
 
 def inverted(total: Floats) -> Floats:
-    """The inverse of this sum plus s I, for the first s of 1, 2, 4, ... with which it is positive definite."""
+    """The inverse of this sum plus s I, for the least s of 1, 2, 4, ... that makes it positive definite."""
     shift, one = 1.0, np.eye(len(total))
     while np.linalg.eigvalsh(total + shift * one)[0] <= 0:
         shift *= 2

@@ -3,7 +3,8 @@
 The noisy sums are secret, so an audit sees experts alone. If all numbers of a choice but that of expert i are fixed, i
 is chosen on one side of some value of its own number. Bisection finds that value, and so the probability of i, exactly.
 
-- Twins: two games with other losses, in which numbers are moved until both choose the same experts, must play alike.
+- Twins: two games have different losses. Numbers of the second game are moved until both choose the same experts. Both
+  must then play the same points.
 - Canaries: two games differ in one loss vector. Their probabilities of expert i give the privacy loss. If the sum of
   expert i is far behind, the privacy loss hardly depends on the numbers of the others. The audit computes it for
   several tables of these numbers, and the least result counts: it refutes a smaller claim.
@@ -64,7 +65,7 @@ def chosen(states: Records, own: Floats, uniform: bool) -> int:
 
 
 def reached(states: Records, own: Floats, i: int, wanted: bool, uniform: bool) -> float:
-    """The first number of expert i, going outwards, with which it is chosen or not, as `wanted`; NaN if none is."""
+    """The least extreme number tried with which expert i is chosen, or is not, as `wanted`; NaN if there is none."""
     moved = own.copy()
     for step in range(STEPS):
         for sign in (-1.0, 1.0):
@@ -106,8 +107,8 @@ class Play(NamedTuple):
 class Race:
     """The rounds of an audit of leaders.
 
-    kind: that of the random numbers; first: the numbers of the first game; starts: the rounds, from 0, in which an
-    expert is chosen, and then the number of rounds.
+    kind: the kind of the random numbers; first: the numbers of the first game; starts: the rounds, from 0, in which an
+    expert is chosen, and at the end the number of rounds.
     """
 
     target: Target[Leader]

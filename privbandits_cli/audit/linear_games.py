@@ -24,7 +24,7 @@ from privbandits_cli.numerics.jit import PluginError, Records
 ROUNDS = 2**16  # rounds of a game, at most
 ALIKE = 1e-6  # points that are farther apart, in units of the set's radius, are different
 LEAST = 1e-12  # points that are less far apart, in the same units, are the same
-WIDER = 64  # points may be apart by rounding by so many times what a nudge of the losses moves them
+WIDER = 64  # how far points may be apart by rounding, over how far a nudge of the losses moves them
 ROUNDING = 8 * float(np.finfo(float).eps)  # relative rounding error of one addition, with a margin
 TWINS = 6  # games with other losses
 LEAN = 0.25  # how far half of the losses of a game lean towards one coordinate
@@ -61,7 +61,10 @@ def check_view(target: Target[Any], feedback: str, wrong: str = "") -> None:
 
 
 class Dealt(NamedTuple):
-    """The random numbers of all rounds, by kind; u, v, w: where those of each round begin, `[rounds + 1]`."""
+    """The random numbers of all rounds, by kind.
+
+    u, v, w: where the uniform, the Laplace and the normal numbers of each round begin, `[rounds + 1]`.
+    """
 
     uniform: Floats
     laplace: Floats
@@ -80,7 +83,7 @@ class Dealt(NamedTuple):
         return dict(zip(Draws._fields, self[3:], strict=True))
 
     def having(self, kind: str, table: Floats) -> "Dealt":
-        """The same numbers but for those of this kind."""
+        """The same numbers, but with this table of one kind."""
         return self._replace(**{kind: table})  # type: ignore[arg-type]
 
     def copy(self) -> "Dealt":
@@ -88,18 +91,18 @@ class Dealt(NamedTuple):
         return Dealt(*Draws(*(table.copy() for table in self[:3])), *self[3:])
 
     def since(self, t: int) -> "Dealt":
-        """The same tables, of which round t is the first one."""
+        """The same tables, with round t as the first one."""
         return self._replace(u=self.u[t:], v=self.v[t:], w=self.w[t:])
 
     def part(self, rounds: range) -> "Dealt":
-        """Tables of these rounds alone."""
+        """The numbers of these rounds alone."""
         cuts = [mark[rounds.start : rounds.stop + 1] for mark in self[3:]]
         tables = (table[cut[0] : cut[-1]] for table, cut in zip(self[:3], cuts, strict=True))
         return Dealt(*Draws(*tables), *(cut - cut[0] for cut in cuts))
 
 
 def dealt(target: Target[Any]) -> Dealt:
-    """The random numbers of the first game, as many as the file asks for, in blocks of rounds as in a run."""
+    """The random numbers of the first game; the file says how many, for blocks of rounds, as in a run."""
     parts: dict[str, list[Ints]] = {kind: [] for kind in Draws._fields}
     for block in blocks(min(ROUNDS, int(target.setting.horizon)), BLOCK):
         asked = guards.asked(target.algorithm, "draws", target.setting, np.arange(block.start, block.stop))
@@ -110,7 +113,7 @@ def dealt(target: Target[Any]) -> Dealt:
 
 
 def again(target: Target[Any], numbers: Dealt, game: str) -> Dealt:
-    """As many random numbers as these; `game` selects which."""
+    """As many new random numbers as these, from streams that `game` names."""
     tables = [np.empty(len(table)) for table in numbers[:3]]
     for kind, table in zip(Draws._fields, tables, strict=True):
         fill_of(kind, target.stream(f"{kind}, {game}"))(table)
@@ -130,7 +133,7 @@ def copied(own: Dealt, t: int) -> Draws:
 
 
 def rarely(target: Target[Any], numbers: Dealt, game: str, share: float = 1 / RARE) -> Dealt:
-    """As many random numbers; in this share of the rounds they are so extreme that other games hardly have them."""
+    """As many new random numbers as these; in this share of the rounds they are `rare`."""
     numbers, rng = again(target, numbers, game), target.stream(f"rare, {game}")
     far = rng.random(numbers.rounds) < share
     for (kind, mark), table in zip(numbers.marks().items(), numbers, strict=False):
@@ -150,9 +153,9 @@ def step_of(ratio: float) -> float:
 def losses_of(target: Target[Any], rounds: int, number: int) -> Floats:
     """A table of losses, `[round, N]`; two of them differ in most rounds and lean towards different coordinates.
 
-    Some losses are 0 or at an end of the loss set: they show noise that depends on the losses. From the third table on,
-    losses are round numbers. From the second one on, some are at an end but for one coordinate, which is at the other
-    end. They show a step that waits for such a loss. In the last table, losses are equal for RUN rounds.
+    Some losses are 0 or at an end of the loss set: they reveal noise that depends on the losses. From the second table
+    on, some losses are at one end but for one coordinate, which is at the other end: they reveal a step that waits for
+    such a loss. From the third table on, losses are round numbers. In the last table, they are equal for RUN rounds.
     """
     allowed, n, t = loss_set(target.setting), target.setting.n_arms, np.arange(rounds)
     lean = np.zeros((rounds, n))
@@ -222,8 +225,8 @@ class Game(NamedTuple):
 class Bench:
     """A game and its variants.
 
-    kind: that of the numbers of which the noise is made; given: the losses, `[round, N]`; start: the rounds before the
-    first one; cost: the rounds of all games so far.
+    kind: the kind of the numbers that make the noise; given: the losses, `[round, N]`; start: how many rounds come
+    before the first one; cost: the rounds of all games that were played so far.
     """
 
     target: Target[Any]  # with noisy sums as its view

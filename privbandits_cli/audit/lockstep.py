@@ -81,9 +81,11 @@ def range_of_canary(states: Records, game: int) -> tuple[float, float]:
 def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
     """Give B the numbers of A where they differ by rounding, which a long game could amplify.
 
+    A difference is rounding if it is small compared with the number, or with the largest number of its field. This
+    largest number is at most `most`, since a larger one is no sum of releases.
+
     words: the states as floats, `[6, words]`; fields: where each field of floats begins and ends, `[fields, 2]`; most:
-    the largest sum of what was released so far. A larger number is no such sum, so that what counts as rounding in
-    other numbers of its field does not depend on it.
+    an upper limit on the sum of all that was released so far.
     """
     for k in range(len(fields)):
         ours, theirs = words[0, fields[k, 0] : fields[k, 1]], words[1, fields[k, 0] : fields[k, 1]]
@@ -149,8 +151,9 @@ class Deal(NamedTuple):
     """What two games are dealt.
 
     first, second: the gains of A and B, `[rounds, columns]`, where 0 and 1 are the ends of the canary's range; columns:
-    which of them an arm earns. uniform: `[rounds, ...]`, the number of the round, and others for which the choices are
-    compared, too; early: `[first rounds, ...]`, many more of them. laplace: `[rounds]`, the number that is moved.
+    which column each arm earns, `[arms]`. uniform: the number of each round, and others with which the choices of both
+    games are compared, too, `[rounds, ...]`; early: many more of these for the first rounds, `[first rounds, ...]`.
+    laplace: the numbers that are moved, `[rounds]`.
     """
 
     first: Floats
@@ -164,8 +167,9 @@ class Deal(NamedTuple):
 class Trace(NamedTuple):
     """What two games leave in each round, `[rounds]`.
 
-    moves: how far the Laplace number of B was moved; costs: what hiding the round's whole range in its own release
-    costs; arms: those played; releases: of A; slopes: how these grow with the number, 0 if that is not known.
+    moves: how far the Laplace number of B was moved; costs: how far it would move to hide the whole range of a gain in
+    its own release; arms: those that were played; releases: what A released; slopes: by how much this release grows per
+    unit of the Laplace number, 0 if this is not known.
     """
 
     moves: Floats
@@ -192,7 +196,7 @@ def couple(
     smaller move is rounding; rounding: whether to `round_off` after each round. Filled in: `trace`.
 
     Returned: what ended the games, the number of rounds before that, the uniform number of that choice, whether every
-    release was linear in its Laplace number, and the moves of all numbers together that rounding could hide.
+    release was linear in its Laplace number, and the sum of the moves that rounding could hide.
     """
     first, second, columns, uniform, early, laplace = deal
     moves, costs, arms, releases, slopes = trace
@@ -260,10 +264,10 @@ def couple(
 
 
 def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, moves: Floats) -> int:
-    """Play B = `states[1]` on, from round `start`, in which it has another gain than A; then it has the same ones.
+    """Play B = `states[1]` on from round `start`. In this round B has another gain than A; later it has the same gains.
 
-    trace: that of A, from `couple`. Filled in: `moves`. Returned: the first round in which B cannot follow A by a move
-    that is linear, or the number of rounds. If there is such a round, `couple` must play both games; it tells why.
+    trace: that of A, from `couple`. Filled in: `moves`. Returned: the first round in which B cannot follow A by a
+    linear move, or the number of rounds. If there is such a round, `couple` must play both games to find out why.
     """
     first, _, columns, uniform, _, laplace = deal
     _, _, arms, releases, slopes = trace

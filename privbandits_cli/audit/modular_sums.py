@@ -3,14 +3,14 @@
 Game B has other gains than game A; their sums differ by a few deviations of the noise. When a batch of an arm ends,
 both games try the same TRIES tables of random numbers. Two facts are exact:
 
-- With the same table, the sums of both games must differ by exactly what their gains differ. Then the noise does not
+- With the same table, the sums of both games must differ by exactly as much as their gains. Then the noise does not
   depend on gains, and a gain is in one sum. The audit measures what the last gain adds to the sum.
 - Some table of A and some table of B lead to the same sum. The games go on with these, and must play the same arms.
   Otherwise a gain acts past the sums.
 
-A sum without its gains is noise, and each table gives one sample of it, given all that was released before. The samples
-are tested by the law that the view names. A random number within each whole number makes this law continuous. The law
-then gives the ε of a gain.
+A sum minus its gains is noise. Each table gives one sample of this noise, given all that was released before. The
+audit tests the samples against the law that the view names. For this, a random number within each whole number makes
+the law continuous. The law then gives the ε of a gain.
 """
 
 import math
@@ -39,11 +39,11 @@ modulus: Any = unbound  # bound when a loop is compiled
 GAMES = 32
 ROUNDS = 2**21  # rounds of all games, about
 TRIES = 2048  # tables of random numbers for the end of a batch
-SAMPLES = 64  # tables, of these, whose noise is tested
+SAMPLES = 64  # how many of these tables give samples of noise that are tested
 LARGEST = TRIES**2 / 500.0  # deviation of the noise, in whole numbers, at most
 TWICE = 16  # equal sums of one game, at least, if its noise is not far larger than LARGEST
 LARGER = 1.1  # noise whose deviation is more than this multiple of the claimed one is tested at its own deviation
-FEWEST = 1024  # numbers, at least, of a test of their noise
+FEWEST = 1024  # a test of noise needs at least so many numbers
 SLOTS = 2**16  # slots of a hash table of sums, a power of two
 
 AGREED, ARM, BARE, OTHER, NUMBER, LARGE = range(6)  # what ends a pair of games
@@ -82,7 +82,8 @@ def couple(
     """Play the games A = `states[0]` and B = `states[1]`; the others, of four, are scratch space.
 
     table: `[arm, rounds + 2]`, the gains of A in the order of an arm's plays. B has the two gains of each pair of plays
-    in reverse order, and in each batch some more or less gain. spread: of the noise, in units of what a gain adds.
+    in reverse order. In each batch, the gains of B add up to more than those of A, or to less. spread: that of the
+    noise, in units of what a gain adds.
     Filled in for each sum: `noise[sum, SAMPLES]`; `seen[sum]`, what a gain adds, the arm, the number of gains, and the
     last gain.
 
@@ -273,8 +274,9 @@ class Conformance:
     """How noise compares with its law.
 
     p: the p-value of noise that is too small, or not of this law, over all tests (Bonferroni); where: the group of
-    numbers that has it; more: the p-value of noise that is only too large, which wastes accuracy, not privacy.
-    share: noise of this share of its scale, in the group `weakest`, would have been detected with probability 0.95.
+    numbers that has this p-value; more: the p-value of noise that is merely too large, which wastes accuracy, but no
+    privacy. share: if noise in the group `weakest` had this share of its scale, it would be found with probability
+    0.95.
     """
 
     p: float
@@ -285,13 +287,14 @@ class Conformance:
 
 
 def by_groups(noise: Floats, groups: Mapping[str, NDArray[np.bool_]], level: float) -> Conformance:
-    """Test numbers as independent standard Laplace noise, altogether and in groups.
+    """Test whether numbers are independent standard Laplace noise, all together and in groups.
 
-    noise: `[n]`, numbers of one release next to each other; groups: which numbers belong to each; level: of the test
-    that follows, for `share`.
+    noise: `[n]`, with the numbers of one release next to each other; groups: which numbers belong to each; level: the
+    level of the test, on which `share` depends.
 
-    Size and shape, in every group: Σ|noise| has the law Gamma(n); the Kolmogorov-Smirnov test. Independence: the
-    correlation of the ranks of neighbours, which is not 0 if numbers of one release share noise.
+    In every group, the size is tested by Σ|noise|, whose law is Gamma(n), and the shape by the Kolmogorov-Smirnov test.
+    For all numbers together, independence is tested by the correlation of the ranks of neighbours: it is not 0 if the
+    numbers of one release share noise.
     """
     from scipy import stats
 
@@ -299,7 +302,7 @@ def by_groups(noise: Floats, groups: Mapping[str, NDArray[np.bool_]], level: flo
     sizes = {name: (len(own), float(np.abs(own).sum())) for name, own in parts.items()}
     tests = 2 * len(parts) + 1
     larger = min(1.0, tests * min(float(stats.gamma.sf(total, n)) for n, total in sizes.values()))
-    scale = max(1.0, sizes[""][1] / len(noise)) if larger < level else 1.0  # the shape of larger noise is its own
+    scale = max(1.0, sizes[""][1] / len(noise)) if larger < level else 1.0  # larger noise is tested at its own scale
     found = {
         name: min(float(stats.gamma.cdf(total, n)), float(stats.kstest(parts[name] / scale, stats.laplace.cdf).pvalue))
         for name, (n, total) in sizes.items()
@@ -319,7 +322,7 @@ def _share(n: int, level: float) -> float:
 
 
 def _independence(noise: Floats) -> float:
-    """The p-value of the correlation of neighbours' ranks, on [-1/2, 1/2], by the normal limit."""
+    """The p-value of the correlation of neighbours' ranks, by the normal limit."""
     from scipy import stats
 
     if len(noise) < FEWEST:  # too few for the normal limit
@@ -330,9 +333,10 @@ def _independence(noise: Floats) -> float:
 
 
 def whole_as_laplace(noise: Floats, within: Floats, own: Floats) -> Floats:
-    """Standard Laplace noise, if P(|k|) = `own` is the law of this noise of whole numbers; within: uniform numbers.
+    """Turn noise of whole numbers k into standard Laplace noise, if its law is P(k) = `own[|k|]`.
 
-    Within a whole number the tail is uniform; the sign of 0 is that of 2 `within` - 1.
+    within: uniform numbers. They make the tail probability uniform within each whole number. The sign of 0 becomes that
+    of 2 `within` - 1.
     """
     size, tails = np.abs(noise).astype(np.int64), np.append(np.cumsum(own[::-1])[::-1][1:], 0.0)
     zero = size == 0

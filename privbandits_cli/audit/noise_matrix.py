@@ -8,9 +8,9 @@ numbers by s hides this if B s is 1 in these sums and 0 in the earlier ones.
 - Laplace numbers: the least |s|₁ is exactly its ε at δ = 0. No likelihood ratio is larger, and by the duality of linear
   programmes there is a direction in which it comes as close as one likes.
 
-A number may be drawn before the loss that it hides, and a round may have any number of them. In a game of few rounds
-the audit measures the whole matrix, and computes the cost of every loss. In a long game it measures the entries that
-are not 0, if each number leaves the sums again, as in a tree.
+A random number may be drawn before the loss that it hides, and a round may draw several of them or none. In a game of
+few rounds the audit measures the whole matrix, and computes the cost of every loss. In a long game it measures the
+entries that are not 0, if each random number leaves the sums again, as in a tree.
 """
 
 from collections.abc import Callable
@@ -282,7 +282,7 @@ def least_sum(matrix: Floats, wanted: Floats) -> float:
 
 
 def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int, int] | None:
-    """The largest cost of the losses of rounds `taus`, from 0; its round; and of how many first rounds it is the cost.
+    """The largest cost of a loss in the rounds `taus`, from 0; the round of this loss; how many first rounds it covers.
 
     It is exact for normal numbers. For Laplace numbers it is a lower limit for the first of `taus`: the cost in the
     sums `support`. None if the audit does not know the matrix.
@@ -311,9 +311,9 @@ def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int
 def least_norms(part: Part, ahead: Floats) -> Floats:
     """The least |s|₂ for each column of `ahead[round, loss]`, the move of the sums.
 
-    By Kalman's filter: in each round the sum is compared with what earlier sums tell of it. A number has a place from
-    the first sum that it enters to the last one. Of the numbers that have a place, `known` is the covariance given the
-    sums so far, and `moves` are the least moves so far.
+    A Kalman filter compares the sum of each round with what the earlier sums predict. A random number has a place from
+    the first sum that it enters to the last one. For the numbers that have a place, `known` is their covariance given
+    the sums so far, and `moves` are their least moves so far.
     """
     rounds, (_, n) = len(ahead), part.effects.shape
     starts, columns, effects = part.effects.indptr, part.effects.indices, part.effects.data

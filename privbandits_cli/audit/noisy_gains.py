@@ -21,13 +21,13 @@ HIDDEN = 0.1  # share of ε, or of LITTLE if ε is less, that rounding may hide
 LITTLE = 1e-4
 UNMOVED = "no gain changes what the view names: let it name numbers that every gain changes"
 ROUNDED = f"numbers of a field that differ by less than {GRAIN:g} of its largest one differ by rounding"
-TOGETHER = 2**24  # rounds of all games with one other gain
+TOGETHER = 2**24  # rounds of all games with one other gain, about
 
 
 def audit_noise(target: Target[Any]) -> Audit:
     """Whether arms follow from the releases alone, and whether these reveal more about a gain than (ε, δ) allows.
 
-    In pairs of games with equal releases, all gains differ, and then one gain at a time.
+    Pairs of games with equal releases are played. First all gains differ, and then one gain at a time.
     """
     rounds, rng, loops = int(min(target.setting.horizon, coupling.LONGEST)), target.stream("couple"), compiled(target)
     canaries: set[int] = set()

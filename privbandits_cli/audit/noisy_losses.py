@@ -61,7 +61,8 @@ class Seen(NamedTuple):
 class Twins(NamedTuple):
     """Two games in lockstep; they end with the round in which they play different points, or `alike`.
 
-    numbers, sides: of both, before the twin's numbers are moved; pair: their states before the last round.
+    numbers, sides: the random numbers and the losses of both games, before the numbers of the twin are moved; pair: the
+    states of both games before the last round.
     """
 
     numbers: Dealt

@@ -75,17 +75,17 @@ def play_ahead(
 
 
 class Hiding(NamedTuple):
-    """The N numbers in a row that hide the loss of each round but the last.
+    """The N consecutive numbers that hide the loss of each round but the last.
 
-    where: their begin, -1 if there are none; rates: by how much the next sum grows per unit of each, `[round, N]`, 0 if
-    there are none.
+    where: the place of the first of these N numbers, -1 if there are none; rates: by how much the next sum grows per
+    unit of each, `[round, N]`, 0 if there are none.
     """
 
     where: Ints
     rates: Floats
 
     def since(self, t: int) -> "Hiding":
-        """Those from round t on."""
+        """The numbers that hide the losses from round t on."""
         return Hiding(self.where[t:], self.rates[t:])
 
     def least(self) -> Floats:
@@ -93,7 +93,7 @@ class Hiding(NamedTuple):
         return np.where(self.where < 0, np.inf, np.abs(self.rates).min(axis=1))
 
     def unlike(self, other: "Hiding", slack: float) -> int:
-        """The first round, counted from 0, whose numbers are others or have another effect; else how many there are."""
+        """The first round, from 0, whose numbers have other places or other rates; else how many rounds there are."""
         wrong = ~(np.abs(other.rates - self.rates) <= EXACT * np.abs(self.rates) + 4 * slack)
         return first_row(wrong | (other.where != self.where)[:, None])
 
@@ -112,12 +112,12 @@ def measure(
 ) -> int:
     """Find the numbers that hide the loss of each round, and fill in `hiding`.
 
-    They are numbers of the round, if its sum does not have them yet, or of the next one. The last N of a round are
-    tried first, then the N before these.
+    They are numbers of the round, if its own sum does not contain them yet, or numbers of the next round. The last N
+    numbers of a round are tried first, then the N before these.
 
-    table: the numbers of `own` that are moved, by `by[round, N]`; mark: where those of each round begin. game: that
-    without a move; slack, near: smaller differences of its sums and points are rounding. Return the first round whose
-    point depends on the numbers.
+    table: the numbers of `own` that are moved, by `by[round, N]`; mark: where those of each round begin. game: the game
+    without a move; slack, near: smaller differences of its sums, and of its points, are rounding. Returned: the first
+    round whose point depends on the numbers, or the number of rounds.
     """
     (sums, points, _), (where, rates) = game, hiding
     n = given.shape[1]
@@ -320,8 +320,8 @@ def _cost(table: Bench, hiding: Hiding, allowed: float, special: list[int] | Non
 def canaries(table: Bench, hiding: Hiding) -> list[int]:
     """The rounds, counted from 0, whose loss is replaced alone, without the last one, whose loss is in no sum.
 
-    They are those around powers of two, and random ones. If the rate of the noise varies, they are also the round with
-    the least rate, and the rounds at which a node of a tree may begin that contains this round.
+    They are the rounds around powers of two, and random ones. If the rate of the noise varies, the round with the least
+    rate is one of them, and so are the rounds at which a node of a tree that contains this round may begin.
     """
     powers = 2 ** np.arange(table.rounds.bit_length())
     some = table.target.stream("canaries").integers(0, table.rounds - 1, RANDOM)

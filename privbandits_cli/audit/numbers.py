@@ -3,7 +3,7 @@
 The audit of a bandit draws one uniform and one Laplace number in each round, and moves the Laplace number alone. If the
 view has Gaussian noise, a normal number takes the place of the Laplace number. All other numbers that the algorithm
 asks for are computed here from the round's uniform number, so that two games with the same uniform numbers have them in
-common. The audit of reports of one bit moves the uniform number, so they are then computed from the Laplace number.
+common. The audit of reports of one bit moves the uniform number. It computes the others from the Laplace number.
 """
 
 import math
@@ -52,12 +52,12 @@ def none(first: float, word: Any) -> float:
 
 
 def one(first: float, word: Any) -> Any:
-    """One number of a kind: that of the round if it is dealt."""
+    """The only number of a kind: `first` if the audit deals this kind, else one that is made from `word`."""
     return first if DEALT else made(word, 0)
 
 
 def several(first: float, word: Any) -> Floats:
-    """COUNT numbers of a kind; the first one is that of the round if it is dealt."""
+    """COUNT numbers of a kind, made from `word`; if the audit deals this kind, the first one is `first`."""
     out = np.empty(COUNT, TYPE)
     for j in range(COUNT):
         out[j] = made(word, j)
@@ -67,7 +67,7 @@ def several(first: float, word: Any) -> Floats:
 
 
 def numbers_of(rng: Draws) -> Numbers:
-    """All numbers of a round, from its uniform number and the number that has the place of the Laplace number."""
+    """All numbers of a round, made from its uniform number and its Laplace number, or the normal one in its place."""
     word = mixed(np.uint64(np.int64((rng.laplace if BIT else rng.uniform) * 2.0**53)))
     return Numbers(
         uniform(rng.uniform, stream(word, 0)),

@@ -33,7 +33,7 @@ earn: Any = unbound
 REPEATS = 8  # games with the same canary
 RANDOM = 4  # random rounds with a canary, besides the first K
 WORTH = 0.0, 1.0  # gains of the arm with a canary
-ROUNDS = 2**22  # rounds of all games with canaries; also of all twins, times arms; if games are long, there are fewer
+ROUNDS = 2**22  # limit on the rounds of all games with canaries, and on rounds times arms of all twins
 CLEAR = 1e-9  # draws and scales that differ by this share are different
 GAINS = np.unique([*np.linspace(0, 1, 11), *np.linspace(0, 1, 5), *np.linspace(0, 1, 4)])  # gains of a canary in B
 NO_CANARY = -1
@@ -64,9 +64,11 @@ def follow(
 ) -> tuple[int, int, float]:
     """Play `states[0]` with the gains `given[round, arm]`, and `states[1]` with `other` and numbers that follow it.
 
-    canary: the round in which B earns that of GAINS whose effect on the next draw differs most, if any has.
-    moves[round]: the sum of the squares by which numbers are moved. Returned: what ended the games, the rounds before
-    that, and a ratio: the largest difference of the effects of two gains, over that of the canary's gains in A and B.
+    canary: the round in which B earns another gain: the one of GAINS whose effect on the next draw differs most from
+    that of the gain of A, if any does. Filled in: `moves[round]`, the sum of the squared moves of its numbers.
+
+    Returned: what ended the games, the number of rounds before that, and a ratio of two differences of effects on the
+    next draw: the largest one of any two gains, over that of the canary's gains in A and B.
     """
     n_arms, share, effects = given.shape[1], 1.0, np.zeros(len(GAINS) + 1)
     starts, rates, own, some = np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms)
@@ -119,9 +121,10 @@ def follow(
 
 
 def coupled(target: Target[Noisy], given: Floats, other: Floats, name: str, canary: int = NO_CANARY) -> float:
-    """μ of two games with these gains `[round, arm]`; Refuted if their draws cannot be made alike.
+    """The μ of two games with these gains, `[round, arm]`.
 
-    Some numbers are rare if the games have no canary.
+    Raises Refuted if their draws cannot be made equal, or if equal draws lead to different arms. In games without a
+    canary, some random numbers are rare.
     """
     rng, moves = target.stream(f"normal, {name}"), np.zeros(len(given))
     normal = rng.standard_normal(given.shape)
@@ -135,9 +138,10 @@ def coupled(target: Target[Noisy], given: Floats, other: Floats, name: str, cana
 
 
 def cost(target: Target[Noisy], rounds: int, t: int, worth: float) -> float:
-    """The least μ, over several games, of the gain of round t. One arm always earns `worth`, the others 1 - worth.
+    """The least μ of the gain of round t in several games.
 
-    In first pulls it is the arm of round t. A worse arm is seldom played again, so that its gain costs more.
+    One arm always earns `worth`, all others earn 1 - worth. This is the arm that first pulls play in round t. A worse
+    arm is seldom played again, so that its gain costs more.
     """
     n_arms = target.setting.n_arms
     given = np.full((rounds, n_arms), 1 - worth)
@@ -171,5 +175,5 @@ def audit_drawn(target: Target[Noisy]) -> Audit:
         words = f"the gain of round {worst + 1:,} costs at least ε = {at_least(seen)}"
         return replace(so_far, found=words, epsilon_seen=seen)
     found = f"equal arms follow equal draws; a gain costs at least ε = {at_least(seen)}"
-    refutable = gaussian.epsilon_of(most**2 / mu, claim.delta) if mu > 0 else None  # the ε of noise that is too small
+    refutable = gaussian.epsilon_of(most**2 / mu, claim.delta) if mu > 0 else None  # if noise is mu / most as large
     return replace(so_far, verdict="CONSISTENT", found=found, epsilon_seen=seen, refutable=refutable)

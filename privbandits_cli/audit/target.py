@@ -37,7 +37,7 @@ V = TypeVar("V", bound=View, covariant=True)
 class Target(Generic[V]):
     """A tuned algorithm, its view and its claim. A mutant has other steps, or another first state, than its algorithm.
 
-    alpha: level of the test; budget: the most rounds of a game with contexts; seed: of the audit's own random numbers.
+    alpha: level of the test; budget: the most rounds of a game with contexts; seed: for the audit's own random numbers.
     """
 
     algorithm: Any  # an algorithm of the game that the view belongs to

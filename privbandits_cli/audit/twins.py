@@ -33,19 +33,22 @@ def carrier(first: Records, second: Records, differs: Callable[[Records], bool])
 
 
 def leak(t: int, alike: str, plays: str, data: str, fields: str) -> str:
-    """The words on twins that show the same and play differently in round t, from 0; fields: see `carrier`."""
+    """The finding, in words, that twins release the same but play differently in round t, counted from 0.
+
+    alike: what is the same; plays: what differs; data: what must have acted; fields: see `carrier`.
+    """
     act = f"{data} act through {fields or 'several fields, or a random number in a field,'} of the state"
     return f"in round {t + 1:,}, two games with the same {alike} play {plays}: {act}"
 
 
 def unequal(first: Records, second: Records) -> list[str]:
-    """The dotted names of the fields in which two states differ, without those that are records."""
+    """The dotted names of the fields in which two states differ; fields that are themselves records are left out."""
     both = zip(fields(first), fields(second), strict=True)
     return [name for (name, own), (_, other) in both if own.dtype.names is None and own.tobytes() != other.tobytes()]
 
 
 def fields(state: Records, outer: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """Each field with its dotted name, and after a record those of the record."""
+    """Each field with its dotted name; after a field that is a record come the fields of this record."""
     for name in state.dtype.names or ():
         yield outer + name, state[name]
         yield from fields(state[name], f"{outer}{name}.")

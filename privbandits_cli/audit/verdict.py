@@ -35,9 +35,10 @@ def judged(
     normal: bool = False,
     worst: str = "",
 ) -> Audit:
-    """The verdict on the cost of a datum, its ε, or its μ if the noise is normal.
+    """The verdict on what a datum costs.
 
-    law: what the cost follows from; worst: the datum that costs most, if it is known.
+    size: the cost, a μ if the noise is `normal`, else an ε; law: words on what the cost follows from; datum, worst:
+    words for any datum, and for the one that costs most, if it is known.
     """
     seen, allowed, mu = size, claim.epsilon, f"μ = {size:.6g}" * normal
     if normal:
@@ -57,5 +58,5 @@ def like_these(rounds: int, horizon: float) -> str:
 
 
 def assuming(*words: str) -> str:
-    """What was not tested, in words; those that are empty are left out."""
+    """Join the words on what was not tested; empty ones and repeated ones are left out."""
     return "; ".join(dict.fromkeys(filter(None, words)))

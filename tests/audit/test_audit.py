@@ -257,7 +257,7 @@ def test_errors_of_a_quarter_of_the_scale_are_found_where_they_are():
         lambda z, coins: np.roll(z, 1) + z - 0.3 * z,  # neighbours are correlated
         lambda z, coins: z * np.where(coins > 0, 1.05, 0.95),  # the size depends on the data
         lambda z, coins: np.clip(z, -3.0, 3.0),
-        lambda z, coins: np.where(coins > 0, np.abs(z), -np.abs(z)),  # one side for each of the data
+        lambda z, coins: np.where(coins > 0, np.abs(z), -np.abs(z)),  # the sign depends on the data
     ],
 )
 def test_noise_that_is_not_independent_or_not_laplace_is_found(wrong):

@@ -34,7 +34,7 @@ def test_the_costliest_pair_of_records_by_hand(d):
 
 @pytest.mark.parametrize("low", [0.0, -1.0])
 def test_rewards_are_those_of_the_game(low):
-    """Where no reward is below 0, an honest learner may count on that."""
+    """If the game has no reward below 0, an honest learner may rely on that."""
     arms, rng, row, seen = np.eye(2) / 2, np.random.default_rng(1), np.zeros(3), []
     for t in range(400):
         earn(arms, t % 2, np.array([0.6, -0.6, 1.0, low]), rng.uniform(-1, 1), t, row)

@@ -175,7 +175,7 @@ def test_fresh_top_up_noise_hides_as_much_in_short_games(horizon, plainly):
 
 
 def test_the_cost_of_every_loss_of_a_short_game_is_computed(plainly):
-    """Honaker's estimates cost most for a loss in the middle, round 21 of 48, which is none of the canaries."""
+    """With Honaker's estimates, the loss of round 21 of 48 costs most; it is none of the canaries."""
     known = setting(Simplex(2), 48)
     algorithm = make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6, counter="honaker").tuned(known)
     found = audit(algorithm, known)

@@ -17,7 +17,7 @@ SMALL = Setting(64, 3)
 
 
 def costs(**own):
-    """The cost of a gain by its round and what it is worth."""
+    """The cost of a gain, as a function of its round and of what its arm always earns."""
     algorithm = make("gaussian_ts", mu=None, **own).tuned(SMALL)
     setup = algorithm, SMALL, algorithm.view(SMALL), steps(composition(algorithm)), algorithm.state(SMALL)
     target = Target(*setup, algorithm.guarantee(SMALL), alpha=0.001, budget=2**12, seed=0)
