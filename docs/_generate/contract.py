@@ -1,4 +1,4 @@
-"""What the class of an algorithm or adversary may define in each game, as the base classes say it."""
+"""What the class of an algorithm or adversary may define in each game, from the source of the base classes."""
 
 import ast
 import inspect
@@ -10,13 +10,13 @@ from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.games.parameters import Parameters
 
 GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
-OURS = {  # members that a file uses, or that serve the package, and that no file needs to define
+OURS = {  # members that no file needs to define: files use them, or the package does
     *("game", "later", "formerly", "name", "described", "recorded", "identity", "replace", "untuned"),
     *("built_on", "has_guarantee_alone", "promises", "promises_all", "stated_delta", "in_lanes", "arms_together"),
     *("gains_in_lanes", "events_of_log", "unbounded", "optimistic", "growing", "on_demand"),
 }
 PLAYERS = {"Algorithm": "algorithm", "Adversary": "adversary"}
-Member = tuple[str, str]  # its default, and what it is
+Member = tuple[str, str]  # the default of a member, and what it is
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -48,7 +48,7 @@ def _table(title: str, members: Mapping[str, Member], needed: Sequence[str]) -> 
 
 
 def _own(base: type[Parameters]) -> dict[str, Member]:
-    """What this class itself says: of attributes the comment behind them, of methods the first lines of docstrings."""
+    """The members in the source of this class, with the comment behind an attribute or a method's first paragraph."""
     lines, found = inspect.getsource(base).splitlines(), dict[str, Member]()
     for node in ast.parse("\n".join(lines)).body[0].body:  # type: ignore[attr-defined]
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:

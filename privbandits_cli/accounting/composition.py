@@ -42,7 +42,8 @@ def advanced(epsilon0: float, k: int, delta: float) -> float:
 def response(epsilon0: float, k: int) -> PrivacyLoss:
     """The loss of k-fold randomised response: (2l - k) ε0 with l ~ Bin(k, 1/(1 + e^-ε0)).
 
-    No k ε0-private releases lose more, also if they are adaptive (Kairouz, Oh & Viswanath 2015, Theorem 3.3).
+    No k releases that are ε0-private each lose more, even if they are adaptive (Kairouz, Oh & Viswanath 2015,
+    Theorem 3.3).
     """
     from scipy import stats
 
@@ -84,7 +85,7 @@ def mixed(epsilon0: float, mu: float, delta: float) -> float:
         return 0.0
     most = (epsilon0 + gaussian.epsilon_of(mu, delta)) * (1 + 1e-9)  # by basic composition, and rounding
 
-    def excess(epsilon: float) -> float:  # of the logarithm, as δ may be 1e-11, and above it where none is positive
+    def excess(epsilon: float) -> float:  # a difference of logarithms, as δ may be 1e-11
         return math.log(max(mixed_delta(epsilon0, mu, epsilon), 1e-320)) - math.log(delta)
 
     return float(brentq(excess, 0.0, most, xtol=1e-12, rtol=1e-12))

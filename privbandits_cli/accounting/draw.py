@@ -12,8 +12,8 @@ move is visible. It cannot be both, and as it becomes popular its difference shr
     Lemma B. Let K β < 1, that is γ < 1/e. Then each draw after round s has log-ratios in [-L, L], and the χ²-divergence
     of its two laws is at most v in either direction, which is of order Δ² γ/K for small γ.
 
-`docs/privacy/lemma_b.md` has the proof. A change of a gain near 1 is more visible than one near 0, as a large gain
-makes the arm popular. Units: nats, rounds.
+`docs/privacy/lemma_b.md` has the proof. A change of a gain is more visible near 1 than near 0, because a large gain
+makes its arm popular. Units: nats, rounds.
 """
 
 import math

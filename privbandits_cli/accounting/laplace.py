@@ -1,8 +1,9 @@
-"""Numbers with Laplace noise that the same item shifts: bounds on their joint privacy loss, and the tail of their sum.
+"""Numbers with Laplace noise that one item shifts: bounds on their joint privacy, and the tail of a sum of their noise.
 
-The loss of one number that is shifted by s scales has a mass at s and one at -s, and a density between them. It is
-moved to points such that δ is not understated (`_split`) or not overstated (`_merged`): the true δ lies between the
-two, which differ in the ninth digit. `docs/privacy/privacy_loss.md` has the proof.
+An item shifts a number by s scales of its noise. The loss of the number has a mass at s, a mass at -s, and a density
+between them. `_split` moves the density to points such that δ is not understated, and `_merged` such that δ is not
+overstated. So the true ε lies between the two results, which differ in the ninth digit.
+`docs/privacy/privacy_loss.md` has the proof.
 
 Units: s and ε in nats. Domain: k >= 1, 0 <= s <= 500, 0 < δ < 1; else ValueError.
 """
@@ -16,8 +17,8 @@ from privbandits_cli.accounting.privacy_loss import PrivacyLoss, composed
 from privbandits_cli.numerics.types import Floats
 
 POINTS = 2**17  # approximate number of points of a composed law
-LARGEST = 64  # shifts of different sizes that are composed, at most
-STEPS = 2**14  # of their sum
+LARGEST = 64  # the most shifts of different sizes that are composed
+STEPS = 2**14  # the width of their grid is their sum divided by STEPS
 TILTS = np.geomspace(1e-6, 1e12, 1801)
 
 
@@ -37,9 +38,10 @@ def bracket(k: int, s: float, delta: float) -> tuple[float, float]:
 
 
 def least_delta(shifts: Floats, epsilon: float) -> float:
-    """A lower bound on δ at ε for independent Laplace numbers that one item moves by `shifts`, `[k]`, in their scales.
+    """A lower bound on δ at ε for independent Laplace numbers that one item shifts.
 
-    Only the largest LARGEST shifts are used, rounded down to multiples of one width: both reveal no more.
+    shifts: `[k]`, in scales of the noise. Only the LARGEST largest of them count, rounded down to multiples of one
+    width. Fewer and smaller shifts reveal no more.
     """
     own = np.sort(np.abs(shifts))[-LARGEST:]
     total = float(own.sum())
@@ -69,21 +71,21 @@ def tail(nodes: int, log: float) -> tuple[float, float]:
 
 
 def _cells(s: float, n: int) -> Floats:
-    """Half the exponential mass of each of n equal cells of [0, s], the last one first."""
+    """The mass of a standard Laplace number in each of n equal cells of [0, s], the last cell first."""
     cuts = np.linspace(s, 0, n + 1)[1:]
     masses: Floats = -0.5 * np.exp(-cuts) * np.expm1(-s / n)
     return masses
 
 
 def _merged(s: float, n: int) -> PrivacyLoss:
-    """The loss if of a number in [0, s] only its cell is seen: the loss of the cell's middle, exactly."""
+    """The loss if only the cell of a number in [0, s] is seen. It is exactly the loss at the middle of the cell."""
     masses = np.zeros(2 * n + 1)
     masses[0], masses[-1], masses[1::2] = 0.5 * np.exp(-s), 0.5, _cells(s, n)
     return PrivacyLoss(np.linspace(-s, s, 2 * n + 1), masses)
 
 
 def _split(s: float, n: int) -> PrivacyLoss:
-    """The loss if the numbers of each cell of [0, s] are replaced by its ends, such that both laws keep their mass."""
+    """The loss if a number in [0, s] moves to an end of its cell, such that both laws keep the mass of the cell."""
     masses, cells = np.zeros(n + 1), _cells(s, n)
     masses[0], masses[-1] = 0.5 * np.exp(-s), 0.5
     masses[:-1] += cells / (np.exp(s / n) + 1)
@@ -92,7 +94,10 @@ def _split(s: float, n: int) -> PrivacyLoss:
 
 
 def _log_moment(s: float) -> Floats:
-    """ln E e^(θL) of the loss of one number, for all TILTS θ: e^(θs) (1 + θ + θ e^(-(1 + 2θ)s))/(1 + 2θ)."""
+    """ln E e^(θL) for the loss L of one number, at each θ of TILTS.
+
+    E e^(θL) = e^(θs) (1 + θ + θ e^(-(1 + 2θ)s))/(1 + 2θ).
+    """
     theta = TILTS
     rest: Floats = np.log((1 + theta + theta * np.exp(-(1 + 2 * theta) * s)) / (1 + 2 * theta))
     return theta * s + rest

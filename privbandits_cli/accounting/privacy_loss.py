@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from privbandits_cli.numerics.types import Floats
 
-TINY = 1e-320  # below every δ, but with a logarithm
-NEGLIGIBLE = 1e-18  # mass of the least losses that may be rounded up to one point
+TINY = 1e-320  # below every δ, but with a finite logarithm
+NEGLIGIBLE = 1e-18  # the smallest losses may be rounded up to one point if they have at most this mass
 
 
 @dataclass(frozen=True, eq=False)
 class PrivacyLoss:
-    """A law; losses: `[points]`, in increasing order; masses: their probabilities; infinite: that of infinite loss."""
+    """The law of a privacy loss.
+
+    losses: `[points]`, in increasing order. masses: their probabilities. infinite: the probability of an infinite loss.
+    """
 
     losses: Floats
     masses: Floats
@@ -31,7 +34,7 @@ class PrivacyLoss:
 
     @classmethod
     def between(cls, log_p: Floats, log_q: Floats) -> Self:
-        """The loss of two laws on the same points, given by the logarithms of their masses."""
+        """The loss of a law p with respect to a law q on the same points, from the logarithms of their masses."""
         never = log_q == -math.inf
         both = ~never & (log_p > -math.inf)
         ratio = log_p[both] - log_q[both]
@@ -42,7 +45,8 @@ class PrivacyLoss:
     def rounded_up(cls, cdf: Callable[[Floats], Floats], edges: Floats) -> Self:
         """A loss with this distribution function, rounded up to the next one of `edges`: δ is not understated.
 
-        Edges are left out if the mass below them is at most NEGLIGIBLE, or is all mass.
+        Low edges are left out if the mass below them is at most NEGLIGIBLE, and high edges if no mass is above them.
+        Mass above the last edge counts as an infinite loss.
         """
         below = cdf(edges)
         first = max(0, int(np.searchsorted(below, NEGLIGIBLE, "right")) - 1)
@@ -68,7 +72,7 @@ class PrivacyLoss:
             return max(0.0, float(self.losses[-1]))
         if self.delta(0.0) <= delta:
             return 0.0
-        beyond = self.infinite + np.cumsum(self.masses[:0:-1])[::-1]  # P(L > loss) >= δ(loss), but for the last loss
+        beyond = self.infinite + np.cumsum(self.masses[:0:-1])[::-1]  # P(L > loss) >= δ(loss), without the last loss
         most = float(self.losses[int(np.searchsorted(-beyond, -delta / 2))])
 
         def excess(epsilon: float) -> float:  # a difference of logarithms, as δ may be 1e-11
@@ -78,11 +82,12 @@ class PrivacyLoss:
 
 
 def composed(parts: Sequence[tuple[PrivacyLoss, int]], tilt: float = 0.0) -> PrivacyLoss:
-    """The law of a sum of independent losses; parts: laws, and how many losses of each are summed.
+    """The law of a sum of independent losses.
 
-    All laws have evenly spaced points, at the same distance. tilt: θ >= 0. The masses, times e^(θL), are convolved by a
-    Fourier transform, whose error is about 1e-16 of the largest of them. With θ = 0, δ has an error of about 1e-15.
-    With θ > 0, δ has a small relative error at those ε that are near the mean of the tilted sum.
+    parts: laws, and how many losses of each are summed. All laws have evenly spaced points, at the same distance.
+    tilt: θ >= 0. The masses times e^(θL) are convolved by a Fourier transform, whose error is about 1e-16 of the
+    largest of these products. With θ = 0, δ has an error of about 1e-15. With θ > 0, δ has a small relative error at
+    each ε near the mean of the tilted sum.
     """
     from scipy import fft
 

@@ -1,11 +1,11 @@
 """The privacy loss of Wishart noise W_p(L~² I, k) on a sum of [x; y] [x; y]' over rows of norm at most L~.
 
-With ν = k - p + 1 and C ~ χ²_ν, adding or removing a row of norm L~ has one of the losses
+Let ν = k - p + 1 and C ~ χ²_ν. A row of norm L~ that is added has the first loss, one that is removed the second:
 
     1/2 - (ν - 2)/2 ln(1 + 1/C),     -1/2 - (ν - 2)/2 ln(1 - 1/C), infinite for C <= 1.
 
-If a row is replaced, the worst loss among some pairs of rows is computed, which is not proved to be the worst of all;
-that replacing costs at most one loss of each kind at k/2 is proved (`docs/privacy/privacy_loss.md`).
+If a row is replaced, the worst loss of some pairs of rows is computed. That no other pair is worse is not proved. It is
+proved that replacing a row costs at most one loss of each kind at k/2 (`docs/privacy/privacy_loss.md`).
 
 δ below 1e-9 is refused, because the masses have an error of about 1e-16.
 """
@@ -26,7 +26,7 @@ Change = Literal["add", "remove", "replace"]
 Cdf = Callable[[Floats], Floats]
 
 GRID = 2**18
-TAIL = 9.0  # standard deviations of the sum; with a margin for skewness, they have GRID points
+TAIL = 9.0  # GRID points reach so many standard deviations of the sum to each side, and a margin for skewness
 MOST_FREEDOM = 1e7  # beyond this, the computation would take minutes
 LEAST_DELTA = 1e-9
 
@@ -97,7 +97,7 @@ def _deviation(law: Cdf, most: float) -> float:
 
 
 def losses(changes: Sequence[Change], freedom: float, nodes: int) -> PrivacyLoss:
-    """The sum of the losses of each of these changes at each of `nodes` nodes with ν = `freedom`, rounded up."""
+    """The law of the sum of losses, one for each change at each of `nodes` nodes with ν = `freedom`, rounded up."""
     laws = [cdf(change, freedom) for change in changes]
     deviations = [_deviation(law, reach(freedom)) for law in laws]
     spread = math.sqrt(nodes * sum(sd**2 for sd in deviations))

@@ -216,14 +216,14 @@ class Parameters(Aggregating):
     @model_validator(mode="before")
     @classmethod
     def _honest(cls, given: Any) -> Any:
-        """Replace `honest`, the older word for `nodes`; it is `exact` if no node is hidden."""
+        """Replace the older value `honest` of `calibration`: by `nodes` if the release hides nodes, else `exact`."""
         if not isinstance(given, Mapping) or given.get("calibration") != "honest":
             return given
         parts = {name: given.get(name, cls.model_fields[name].default) for name in ("nodes", "counter", "spare")}
         return {**given, "calibration": "nodes" if hides_nodes(**parts) else "exact"}
 
     def recorded(self) -> dict[str, Any]:
-        """Results record `nodes` by its older name `honest`, and `exact` too if no node is hidden."""
+        """Results record `nodes` as `honest`, its older name, and `exact` as well if the release hides no node."""
         out = super().recorded()
         if out["calibration"] == "nodes" or (out["calibration"] == "exact" and not self.hides_nodes()):
             out["calibration"] = "honest"
@@ -246,7 +246,7 @@ class Parameters(Aggregating):
         }
 
     def tuned(self, setting: Setting) -> Self:
-        """Gaussian noise has a δ, Laplace noise none. If `nodes` and `exact` are one noise, it is named `exact`."""
+        """Only Gaussian noise gets a δ. If the calibrations `nodes` and `exact` agree, it is named `exact`."""
         delta = (self.delta or linear.papers_delta(setting)) if self.nodes == "gaussian" else None
         found = self.replace(**self.resolved(setting), base=self.base.tuned(setting), delta=delta)
         counted = self.calibration == "nodes" and not found.hides_nodes()

@@ -1,9 +1,9 @@
 """DP-IMED (Azize, Wu, Honda, Orabona, Ito & Basu 2025): the phases and noisy sums of DP-KLUCB with IMED's index.
 
-In the notation of `dp_klucb`, a phase plays the arm with the smallest N d_ε([S~/N], [best S~/N]) + ln N. Its negative
-is the `index`. No equation has to be solved for it. The algorithm is ε-DP for the same reason as DP-KLUCB. We have the
-index and the bound on its regret, again α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), from a summary of the paper. For the
-rest see `dp_klucb`.
+In the notation of `dp_klucb`, a phase plays the arm with the smallest N d_ε([S~/N], [best S~/N]) + ln N. The
+field `index` holds the negative of this number, which takes no equation to solve. The algorithm is ε-DP for the same
+reason as DP-KLUCB. The index and the bound on the regret, again α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), are from a
+summary of the paper. For the rest see `dp_klucb`.
 
 **Its regret has a low median and a heavy tail.** If the first noise of an arm was low, the arm is played again only
 when its index, about εN, is below the leader's index ln N. At ε = 0.1, a wrong arm leads for 10^5 to 10^7 rounds in up

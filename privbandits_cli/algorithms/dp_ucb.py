@@ -84,7 +84,7 @@ class Parameters(bandit.Algorithm):
             return 0.0, 1.0, ROOT_8 * math.log(4) / self.epsilon, 4 * ROOT_8 / self.epsilon
         if self.bonus == "chernoff":
             tree = self._tree(setting)
-            c, d = tail(int(tree.spread()[1] / tree.unit), 4 * log_t)  # m is the most nodes of a prefix
+            c, d = tail(int(tree.spread()[1] / tree.unit), 4 * log_t)  # m is the largest number of nodes of a prefix
             return 0.0, 1.0, self.scale(setting) * c, 4 * self.scale(setting) * d
         gamma = self._gamma(setting)
         if self.bonus == "azize":
@@ -144,7 +144,7 @@ class Parameters(bandit.Algorithm):
             return halves(self.epsilon * sensitivity, delta, source, view, plays >= 4)
         tree = self._tree(setting)
         nodes = Release("laplace", self.epsilon * sensitivity, tree.nodes)
-        reached = replace(tree, n=plays).nodes  # that contain the first gain
+        reached = replace(tree, n=plays).nodes  # the largest number of nodes that contain the first gain
         possibly = Release("laplace", nodes.total * reached / nodes.count, reached)
         first = nodes.part(1 / nodes.count)
         source = "a gain is in one tree of one arm"

@@ -16,13 +16,13 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Optimist(Robust):
-    """A learner with the index mean + width log^q n^-q, q = v/(1+v); `choose` is its step."""
+    """A learner with the index mean + width log^q n^-q, q = v/(1+v); its step `choose` is in this file."""
 
     def optimist(self, setting: Setting, width: float, bound: float, log: float, **own: object) -> Records:
-        """The state before round 1, with `own` fields.
+        """The state before round 1.
 
-        bound: the truncation of gains, without its growth in n; log: the logarithm in the width (for ln t² that of
-        t = 2, because ln 1 = 0 would be a divisor).
+        own: further fields. bound: the bound of truncation, without the factor that depends on n and t. log: the
+        logarithm in the width. Where it is ln t², it begins with t = 2, because ln 1 = 0 would be a divisor.
         """
         n_arms, q = setting.n_arms, self.v / (1 + self.v)
         return record(

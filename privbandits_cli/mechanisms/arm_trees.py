@@ -1,14 +1,15 @@
 """Binary, k-ary and smooth trees that sum the gains of one arm, with one new random number for each gain.
 
-The three trees differ only in the level of the node that an item closes. This level follows from the code of the item:
-in a smooth tree the code of its leaf, in the other two the number of items before it. The best tree minimises the
-largest deviation of a prefix, not the mean one, because a confidence bound must hold for every prefix.
+The three trees differ only in the level of the node that an item closes. This level follows from the code of the item.
+In a smooth tree, it is the code of the item's leaf; in the other two trees, it is the number of items before the item.
+The best tree minimises the largest deviation of a prefix, not the mean deviation, because a confidence bound must hold
+for every prefix.
 
-`noise[arm, j]` is the noise of the prefix that ended with the last node of level j. When a node closes, its noise is
-added to that of the node before it in the prefix, or to 0 if it is the first. So an item takes the same time whatever
-its level, and when a new tree begins, the noise of the old one may stay. The loops of the counters of vectors
-(`mechanisms.counter`) would be slower here: the arms of trials in lockstep are at different items, and a loop lasts
-until the longest one ends.
+`noise[arm, j]` is the noise of the prefix that ended with the last node of level j. When a node closes, its own
+noise is added to the entry of the node before it in the prefix, or to 0 if it is the first node. So the time of an item
+does not depend on its level, and a new tree may begin with the noise of an old one in its entries. The loops of the
+counters of vectors (`mechanisms.counter`) would be slower here: in trials in lockstep, the arms are at different items,
+and a loop lasts until it has ended in every trial.
 """
 
 from collections.abc import Iterator
@@ -92,7 +93,7 @@ def add_item(noise: Floats, codes: NDArray[np.int64], arm: int, k: int, fresh: f
     """Add an item and its `fresh` noise to an arm's tree, and return the noise of the arm's sum.
 
     noise: `[arms, levels + 1]`, at first zeros; the last column remains 0. codes: `[arms]`, the code of each arm's next
-    item, at first `tree.first`; in a binary tree the number of its items so far. k: `tree.k`.
+    item, at first `tree.first`. In a binary or k-ary tree, it is the number of the arm's items so far. k: `tree.k`.
     """
     own, code = noise[arm], codes[arm]
     level = level_closed(code, k)

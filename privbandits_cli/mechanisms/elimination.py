@@ -1,10 +1,11 @@
 """Successive elimination: the arms that remain, S, are played in turn, and those that fall behind leave.
 
-In an epoch each arm of S is played R times, and its mean is that of these R gains alone. At the end of the epoch, the
-arms whose mean is more than a threshold below the largest leave S. The last arm is played for ever. An algorithm's
-file begins an epoch: it sets R, `cycles`, and the threshold. Its `update` says where the noise is. Without privacy
-there is none, `pulled(state, arm, gain, 0.0)`. In the central model the mean of an epoch has noise, `pulled(state, arm,
-gain, noise)`. In the local model every report has noise, `pulled(state, arm, report, 0.0)`.
+In an epoch each arm of S is played R times, and its mean is the mean of these R gains alone. At the end of the epoch,
+the arms whose mean is more than a threshold below the largest mean leave S. The last arm is played for ever.
+
+At the start of an epoch, the algorithm's file sets R (`cycles`) and `threshold`. Its `update` adds the noise. In the
+central model, the mean of an epoch has noise: `pulled(state, arm, gain, noise)`. In the local model, every report has
+noise: `pulled(state, arm, report, 0.0)`. Without privacy there is no noise: `pulled(state, arm, gain, 0.0)`.
 """
 
 import math
@@ -21,17 +22,17 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Eliminating(bandit.Algorithm):
-    """A learner that plays the arms of S in turn; `choose` is its step."""
+    """A learner that plays the arms of S in turn; its step `choose` is in this module."""
 
 
 def contest(n_arms: int) -> dict[str, Any]:
-    """The fields of a state for `choose` and `pulled`."""
+    """The fields of the state that `choose` and `pulled` use."""
     return {
         "arms": np.arange(n_arms),  # the first `left` are S
         "left": n_arms,
         "place": 0,  # the place of the next arm in `arms`
-        "cycle": 0,  # completed plays of each arm in this epoch, ...
-        "cycles": 0,  # ... out of R
+        "cycle": 0,  # completed plays of every arm of S in this epoch
+        "cycles": 0,  # R
         "epoch": 0,
         "sums": np.zeros(n_arms),
         "means": np.zeros(n_arms),  # the means of the last complete epoch
@@ -40,12 +41,12 @@ def contest(n_arms: int) -> dict[str, Any]:
 
 
 def reaches_a_mean(state: Record, setting: Setting) -> bool:
-    """Whether the game, whose first state this is, lasts until the first arm has its first mean."""
+    """Whether the game lasts until the first arm has its first mean; state: the state before round 1."""
     return bool((float(state.cycles) - 1) * setting.n_arms + 1 <= math.floor(setting.horizon))
 
 
 def pulled(state: Record, arm: int, x: float, noise: float) -> bool:
-    """Add x to an arm's sum; the epoch's last x gives its mean, with this noise. Returns whether the epoch ends."""
+    """Add x to an arm's sum. After its last x of an epoch, set its mean, plus noise. Returns whether the epoch ends."""
     state.sums[arm] += x
     if state.cycle == state.cycles - 1:
         state.means[arm] = state.sums[arm] / state.cycles + noise
@@ -54,7 +55,7 @@ def pulled(state: Record, arm: int, x: float, noise: float) -> bool:
 
 
 def turned(state: Record) -> bool:
-    """Pass the turn to the next arm; after the last turn of an epoch, eliminate. Returns whether the epoch ends."""
+    """Pass the turn to the next arm. After the last turn of an epoch, eliminate. Returns whether the epoch ends."""
     state.place += 1
     if state.place < state.left:
         return False
@@ -68,7 +69,7 @@ def turned(state: Record) -> bool:
 
 
 def eliminate(state: Record) -> None:
-    """Drop the arms that are too far below the best."""
+    """Drop the arms whose mean is more than the threshold below the largest mean."""
     best = -np.inf
     for i in range(state.left):
         best = max(best, state.means[state.arms[i]])
@@ -96,8 +97,8 @@ def probabilities(state: Record, out: Floats) -> None:
 class Truncating(Robust, Eliminating):
     """Algorithms 3 and 4 of Tao et al. 2022, on truncated gains.
 
-    The length of an epoch makes `width` times err equal to D = base^-τ. With m = ε (R/L)^(1/power):
-    B = (u m)^(1/(1+v)) and err = u^(1/(1+v)) m^(-v/(1+v)). `power` is 1 in the central model and 2 in the local one,
+    Epoch τ is so long that `width` times err is D = base^-τ. With m = ε (R/L)^(1/power), the bound of truncation is
+    B = (u m)^(1/(1+v)), and err = u^(1/(1+v)) m^(-v/(1+v)). `power` is 1 in the central model and 2 in the local one,
     where the noise decreases like 1/√R.
     """
 
@@ -129,7 +130,7 @@ class Truncating(Robust, Eliminating):
             epsilon=epsilon,
             printed=int(printed),
         )
-        with np.errstate(over="ignore"):  # an epoch without end is cut to 2^62 rounds
+        with np.errstate(over="ignore"):  # an epoch of infinite length is cut to 2^62 plays of each arm
             begin(state[0])
         return state
 
@@ -153,11 +154,11 @@ class Truncating(Robust, Eliminating):
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 4 with its constants, at its worst gaps, for c >= 1 and ε <= 1.
 
-        An arm with gap Δ leaves S by the end of the first epoch with D < Δ, the τ-th, where τ <= 1 + ln(1/Δ)/ln base
-        and D >= min(Δ, 1)/base. Up to rounding, R at least quadruples with each epoch, so the arm leaves after at most
-        2R plays. Smaller gaps cost tΔ, for any Δ; no gap exceeds 2 u^(1/(1+v)); the confidence bounds fail with
-        probability at most β. By the same proof, Algorithm 4 with √R in err has Δ^(-(2+v)/v) where Theorem 7 prints
-        Δ^(-1/v).
+        Let an arm have the gap Δ, and let τ be the first epoch with D < Δ. Then τ <= 1 + ln(1/Δ)/ln base, and
+        D >= min(Δ, 1)/base. The arm leaves S by the end of this epoch. Up to rounding, R at least quadruples with each
+        epoch, so the arm leaves after at most 2R plays. For any Δ, all arms with smaller gaps cost at most tΔ. No gap
+        exceeds 2 u^(1/(1+v)). The confidence bounds fail with probability at most β. By the same proof, Algorithm 4
+        with √R in err has Δ^(-(2+v)/v) where Theorem 7 prints Δ^(-1/v).
         """
         state = self.state(setting)[0]
         if memory > 0 or self.constants < 1 or state.epsilon > 1 or state.printed:
@@ -169,12 +170,13 @@ class Truncating(Robust, Eliminating):
         log = np.log(state.pairs * n_arms * epochs**2 / state.beta)
 
         def cost(gap: Floats) -> Floats:
-            with np.errstate(over="ignore"):  # an infinite cost leaves the other terms of the minimum
+            with np.errstate(over="ignore"):  # where the cost is infinite, another gap gives the minimum
                 m = np.float64(u) ** (1 / v) * (state.width * state.halving / np.minimum(gap, 1.0)) ** ((1 + v) / v)
                 plays: Floats = 2 * log * (m / state.epsilon) ** state.power
             return gap * plays
 
-        dearest = np.maximum(cost(gaps), cost(np.array(largest)))  # over all gaps >= Δ: it falls until 1, then rises
+        # The largest cost of all gaps >= Δ is at one end: the cost falls until the gap is 1, and then rises.
+        dearest = np.maximum(cost(gaps), cost(np.array(largest)))
         rounding = largest * epochs * (2.0 if state.power == 1 else 1 + log)
         bounds = rounds * gaps + n_arms * (dearest + rounding)
         bound: Floats = np.minimum(np.min(bounds, axis=0) + self.beta * rounds * largest, rounds * largest)
@@ -182,7 +184,7 @@ class Truncating(Robust, Eliminating):
 
 
 def begin(state: Record) -> None:
-    """Start the next epoch: its length, its truncation, and how far below the best an arm may be."""
+    """Start the next epoch: set its length R, its bound of truncation B, and its threshold."""
     state.epoch += 1
     state.log = np.log(state.pairs * state.left * state.epoch**2 / state.beta)
     m = state.u ** (1.0 / state.q - 1.0) * (state.width * state.halving**state.epoch) ** (1.0 / state.q)
@@ -201,5 +203,5 @@ def cut(state: Record, gain: float) -> float:
 
 
 def canary(state: Record) -> tuple[float, float]:
-    """No gain changes a sum, or a report, by more than from -B to B."""
+    """The two gains that differ most in a sum or in a report: -B and B."""
     return -state.bound, state.bound

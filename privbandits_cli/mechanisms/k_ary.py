@@ -32,7 +32,7 @@ class KAryTree(Counter):
 
     k: int = 2
 
-    first: ClassVar[int] = 0  # the code of the first item, which is the number of items before it
+    first: ClassVar[int] = 0  # the code of the first item: the number of items before it
 
     @classmethod
     @cache

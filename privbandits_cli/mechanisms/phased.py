@@ -1,10 +1,10 @@
-"""Learners that play arms in phases: the gains of a phase enter its arm's sum at its end, with one random number.
+"""Learners that play arms in phases: at the end of a phase, its gains enter the arm's sum with one random number.
 
-Every arm has a first phase, in turn. At the start of a later one, the learner's file sets the `index` of every arm, and
-`begin` takes the arm with the largest one. An arm's first phase has `first` rounds. A later phase, after N plays of the
-arm, has ⌈αN⌉ - N rounds, at least one. At the end of a phase, the arm's noisy sum S~, `sums`, holds n gains and m
-random numbers, `counts` and `noises`: those of all its phases, or of the last one alone. Each gain enters a sum once,
-so that all sums are as private as one.
+Every arm has a first phase, in turn. At the start of a later phase, the learner's file sets the `index` of every arm,
+and `begin` takes the arm with the largest index. An arm's first phase has `first` rounds. A later phase, after N plays
+of the arm, has ⌈αN⌉ - N rounds, at least one. The arm's noisy sum S~ (`sums`) holds n gains (`counts`) and m random
+numbers (`noises`). They are those of all phases of the arm, or of its last phase alone. Each gain enters one sum, once.
+So all sums together are as private as one of them.
 """
 
 import math
@@ -26,7 +26,7 @@ CAVEAT = "The test of the noise observes the sum of each arm's first phase. Coup
 
 
 class Phased(bandit.Algorithm):
-    """A learner with Lap(1/ε) in each noisy sum; `update` is its step."""
+    """A learner that adds Lap(1/ε) to the sum of each phase; its step `update` is in this module."""
 
     private = True
     drawn = ("laplace",)
@@ -34,7 +34,7 @@ class Phased(bandit.Algorithm):
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
 
     def first_phase(self, setting: Setting) -> int:
-        """The rounds of an arm's first phase."""
+        """The number of rounds in an arm's first phase."""
         return 1
 
     def mechanism(self) -> str:
@@ -47,7 +47,10 @@ class Phased(bandit.Algorithm):
         return [CAVEAT]
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Phases are disjoint, and the sum of each is noised once; lower bound: the test of a noisy sum's sign."""
+        """ε, because phases are disjoint, and noise is added to the sum of each once.
+
+        The test of the sign of a noisy sum gives the lower bound.
+        """
         source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"
         share = float(self.first_phase(setting) <= math.floor(setting.horizon))
         one = Release("laplace", self.epsilon * sensitivity)
@@ -55,7 +58,7 @@ class Phased(bandit.Algorithm):
 
 
 class Growing(Phased):
-    """A learner that chooses how its phases grow, and how long the first one of an arm is."""
+    """A learner with parameters for the growth of its phases, and for the length of an arm's first phase."""
 
     later = frozenset({"first"})
 
@@ -68,18 +71,21 @@ class Growing(Phased):
 
 
 def phases(n_arms: int, scale: float, alpha: float = 2.0, first: int = 1, forget: bool = True) -> dict[str, object]:
-    """The fields of the state; scale: that of the noise on a sum; forget: a sum holds its arm's last phase only."""
+    """The fields of the state.
+
+    scale: the scale of the noise that a phase adds. forget: whether a sum holds its arm's last phase alone.
+    """
     return {
         "t": 1,
         "arm": 0,
         "first": first,
-        "length": first,  # rounds of the phase
-        "played": 0,  # rounds of the phase so far
+        "length": first,  # the number of rounds of the phase
+        "played": 0,  # the rounds of the phase so far
         "total": 0.0,  # of the phase's gains
         "plays": np.zeros(n_arms, np.int64),
         "sums": np.zeros(n_arms),  # S~
-        "counts": np.zeros(n_arms),  # n, gains in S~
-        "noises": np.zeros(n_arms),  # m, random numbers in S~
+        "counts": np.zeros(n_arms),  # n, the number of gains in S~
+        "noises": np.zeros(n_arms),  # m, the number of random numbers in S~
         "index": np.zeros(n_arms),
         "alpha": alpha,
         "scale": scale,
@@ -88,7 +94,7 @@ def phases(n_arms: int, scale: float, alpha: float = 2.0, first: int = 1, forget
 
 
 def begin(state: Record) -> None:
-    """Begin a phase: at first one of each arm in turn, then of the first arm with the largest index."""
+    """Begin a phase: one of each arm in turn, and later of the arm with the largest index (in a tie, the first)."""
     turn = (state.t - 1) // state.first
     arm = turn if turn < len(state.index) else int(np.argmax(state.index))
     state.arm = arm
@@ -96,7 +102,7 @@ def begin(state: Record) -> None:
 
 
 def phase(plays: int, alpha: float) -> int:
-    """The length of the next phase of an arm with so many plays."""
+    """The length of the next phase of an arm that was played `plays` times."""
     return max(1, int(min(np.ceil(alpha * plays), 2.0**62)) - plays)
 
 
@@ -128,44 +134,50 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 # ------------------------------------------------------ the regret of upper confidence bounds (ours, see `dp_klucb`)
 
-GRID = np.concatenate([np.logspace(-6, -1, 200), np.linspace(0.1, 1, 301)[1:-1]])  # λ: each one gives a valid bound
-LARGEST = 30.0  # λ: e^-30 is still distinct from 0 beside 1
+# Values of λ, as shares of min(ε, LARGEST). Every λ gives a valid bound.
+GRID = np.concatenate([np.logspace(-6, -1, 200), np.linspace(0.1, 1, 301)[1:-1]])
+LARGEST = 30.0  # the largest λ; 1 - e^-30 is still less than 1 in floats
 
 
 class Phases(NamedTuple):
     """The numbers on which an arm's index depends, after each of its phases, `[phases]`."""
 
-    plays: Floats  # N, of the arm
-    gains: Floats  # n <= N, in its noisy sum
-    noises: Floats  # m, Laplace numbers in its noisy sum
+    plays: Floats  # N, the plays of the arm
+    gains: Floats  # n <= N, the gains in its noisy sum
+    noises: Floats  # m, the Laplace numbers in its noisy sum
 
 
 class Limit(NamedTuple):
-    """The least q, over λ of `rates`, with -λx - ln(1 - q + q e^-λ) = (ln t + m cost)/n, where x is the noisy mean."""
+    """An upper confidence bound on a mean, for the noisy mean x of an arm in round t.
+
+    Each λ gives the q with -λx - ln(1 - q + q e^-λ) = (ln t + m cost)/n. The bound is the least of them.
+    """
 
     rates: Floats  # λ, `[rates]`
-    cost: Floats  # the cost of a Laplace number, `[rates]`
+    cost: Floats  # what one Laplace number adds at each λ, `[rates]`
 
 
 def rates_of(epsilon: float) -> tuple[Floats, Floats]:
-    """Some λ below ε, and -ln(1 - λ²/ε²), the logarithm of E e^(λZ) of a Laplace number Z; both `[rates]`."""
+    """Values of λ below ε, and -ln(1 - λ²/ε²) = ln E e^(λZ) for a number Z ~ Lap(1/ε); both `[rates]`."""
     rates = min(epsilon, LARGEST) * GRID
     return rates, -np.log1p(-((rates / epsilon) ** 2))
 
 
 def pulls(phases: Phases, limit: Limit, epsilon: float, mean: float, best: float, rounds: Floats) -> Floats:
-    """Bound on the expected plays of an arm of this mean after `rounds` `[points]`; best: the mean of a best arm.
+    """A bound on the expected plays of an arm with mean `mean` after each number of `rounds`, `[points]`.
 
-    epsilon: the Laplace numbers have scale 1/ε. The arm begins a phase at a round t only if its limit is then at least
-    `best` (`high`), or if the limit of a best arm is below `best` (`low`). Such a phase adds its length to the plays.
+    best: the mean of a best arm. epsilon: ε, where the Laplace numbers have scale 1/ε. The arm begins a phase in round
+    t only if its limit is then at least `best` (`high`), or if the limit of a best arm is below `best` (`low`). Such a
+    phase adds its length to the plays.
     """
     plays, n, m = phases
     rates, noise = rates_of(epsilon)
-    after = np.add.outer(plays, plays)  # rounds that precede a phase if the best arm has had some number of phases
+    after = np.add.outer(plays, plays)  # `[phases of the arm, phases of a best arm]`: rounds before a phase, at least
     found = []
     for t in rounds:
         spent = (np.log(t) + np.multiply.outer(m, limit.cost)) / n[:, None]
-        least = ((-np.log1p(best * np.expm1(-limit.rates)) - spent) / limit.rates).max(1)  # mean whose limit is `best`
+        # The noisy mean at which the limit of the arm is `best`.
+        least = ((-np.log1p(best * np.expm1(-limit.rates)) - spent) / limit.rates).max(1)
         exponent = np.multiply.outer(least, rates) - np.log1p(mean * np.expm1(rates)) - np.multiply.outer(m / n, noise)
         high = np.where(least > 0, np.exp(-n * np.maximum(exponent.max(1), 0.0)), 1.0)
         low = np.where(after < t, 1 / (after + 1), 0.0).sum(1)

@@ -45,8 +45,8 @@ class SharedTopUp(ToppedUp):
 def add_item(counter: Record, rng: Draws) -> None:
     """Close the node that ends with the next item. The levels below have no node then, and get their shared noise.
 
-    Row j of `noise[levels + 1, N]` is the noise of the current nodes, or the shared noise, of levels j and above. The
-    noise of the new node takes the last N numbers of the round.
+    Row j of `noise[levels + 1, N]` sums the noise of levels j and above: on each level that of the current node, or the
+    shared noise. The noise of the new node takes the last N numbers of the round.
     """
     counter.items += 1
     noise, shared, numbers = counter.noise, counter.shared, rng.normal if counter.gaussian else rng.laplace

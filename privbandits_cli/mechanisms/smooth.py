@@ -73,7 +73,10 @@ class SmoothTree(Counter):
     @classmethod
     @cache
     def best(cls, n: int, law: Law, size: Callable[[Counter], float] = Counter.rms) -> Self:
-        """The tree whose noise has the least size, by default the root mean square of E_t; ValueError if none has n."""
+        """The tree whose noise has the least size, by default the root mean square of E_t.
+
+        ValueError if no tree has n items.
+        """
         if n > MOST_ITEMS:
             raise ValueError(TOO_MANY)
         trees = (cls(n, law, ones) for ones in range(1, HIGHEST) if math.comb(HIGHEST, ones) > n)

@@ -90,7 +90,7 @@ def test_the_fit_interleaves_and_is_as_published():
 
 
 def test_jax_privacy_agrees():
-    """Numbers of jax_privacy 2.0.0, whose fits minimise the square of the same product."""
+    """The numbers are those of jax_privacy 2.0.0, whose fits minimise the square of sensitivity times deviation."""
     root = toeplitz.square_root(1023)
     assert root[-1] == pytest.approx(0.017646009046805276, rel=1e-12)
     assert np.linalg.norm(root) == pytest.approx(1.8089342367660426, rel=1e-12)

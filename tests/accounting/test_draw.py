@@ -30,13 +30,13 @@ def triangle(n):
 
 
 def slack(a, x, y):
-    """ln of right over left in step 2 of the proof, by x (1-y) y²."""
+    """ln(right side/left side) in step 2 of the proof, divided by x (1-y) y²."""
     rho = y + (1 - y) * np.exp(x)
     return (a * y**2 * (1 - rho**-2) - np.log(rho) - np.log1p(-x * (1 - y))) / (x * (1 - y) * y**2)
 
 
 def integrand_from_below(a, y, t):
-    """A lower bound of that step's integrand on boxes, y from y[0] to y[1] and t from t[0] to t[1]."""
+    """A lower bound on the integrand of step 2 on boxes, with y from y[0] to y[1] and t from t[0] to t[1]."""
     (y_low, y_high), (t_low, t_high) = y, t
     middle, half = (t_low + t_high) / 2, (t_high - t_low) / 2
     top = middle - y_high * (middle - np.expm1(-middle))  # falls in y; what t changes, by its steepest slope
@@ -64,7 +64,7 @@ def certified(a, cells):
 
 @pytest.mark.parametrize(("cells", "least"), [(1500, 0.002), pytest.param(3000, 0.005, marks=pytest.mark.slow)])
 def test_the_potential_cannot_grow(cells, least):
-    """Step 2: proved for y <= 1/2; for the rest by a cover, and as it is, on its worst edge."""
+    """Step 2 is proved for y <= 1/2. For larger y, boxes cover it. The slack itself is least on the edge x = y."""
     assert certified(A, cells) > least
     assert certified(0.217, cells) < 0
     edge = np.linspace(0.5, 0.9999, 100_001)

@@ -1,4 +1,4 @@
-"""The law of a privacy loss: its δ and ε by enumeration and in closed form, sums, both sides, a second opinion."""
+"""The law of a privacy loss against enumeration, closed forms and dp-accounting; sums, and bounds from both sides."""
 
 import math
 from itertools import product
@@ -18,7 +18,7 @@ Q = np.log([0.1, 0.2, 0.3, 0.4])
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0, 1.6])
 def test_delta_is_what_the_best_event_tells(epsilon):
-    """Of all 16 events of four outcomes."""
+    """δ is the largest gain of the 16 events of four outcomes."""
     gains = [sum(np.exp(P)[list(e)]) - math.exp(epsilon) * sum(np.exp(Q)[list(e)]) for e in events(4)]
     loss = PrivacyLoss.between(P, Q)
     assert loss.delta(epsilon) == pytest.approx(max(gains), abs=1e-15)
@@ -32,7 +32,7 @@ def events(n):
 
 
 def test_outcomes_that_one_law_never_has():
-    """An outcome of probability 0.05 without the item costs more than any ε; one without mass under P costs nothing."""
+    """An outcome of probability 0 under Q alone has infinite loss; one of probability 0 under P costs nothing."""
     loss = PrivacyLoss.between(np.array([*P, -math.inf]), np.array([*Q[:3], -math.inf, math.log(0.4)]))
     assert loss.infinite == pytest.approx(0.05)
     assert loss.epsilon(0.04) == loss.epsilon(0.0) == math.inf > loss.epsilon(0.06) > 0
@@ -62,7 +62,7 @@ def tilted(law, tilt):
 
 
 def test_sums_of_different_laws_by_enumeration():
-    """Two laws on the same grid, one of them with an infinite loss, three losses of one and two of the other."""
+    """Three losses of one law and two of another on the same grid. A loss of the first may be infinite."""
     one = PrivacyLoss(np.array([-1.0, -0.5, 0.0, 0.5]), np.array([0.1, 0.2, 0.3, 0.3]), 0.1)
     other = PrivacyLoss(np.array([0.5, 1.0]), np.array([0.4, 0.6]))
     parts, outcomes = [one] * 3 + [other] * 2, []
@@ -82,7 +82,7 @@ def test_sums_of_different_laws_by_enumeration():
 
 
 def test_nothing_is_wrapped_around():
-    """A heavy law: P(L > x) falls like 1/x up to the last point. All of its sums lie between their ends."""
+    """The law is heavy: P(L > x) falls like 1/x up to the last point. The sum has all points from 3 to 3000."""
     edges = np.arange(0.0, 1001.0)
     heavy = PrivacyLoss.rounded_up(lambda x: 1 - 1 / (1 + x), edges)
     total = composed([(heavy, 3)])
@@ -94,7 +94,7 @@ def test_nothing_is_wrapped_around():
 
 @pytest.mark.parametrize("mu", [0.3, 2.0])
 def test_a_loss_with_a_density_is_bounded_from_above(mu):
-    """The Gaussian loss, rounded up: above its δ in closed form, by less than the width of the grid."""
+    """δ of the Gaussian loss, rounded up, is above its closed form, by less than the width of the grid."""
     edges = np.linspace(-12 * mu, 14 * mu, 20_001)
     loss = PrivacyLoss.rounded_up(stats.norm(mu**2 / 2, mu).cdf, edges)
     for epsilon in (0.0, 0.5, 3.0):
@@ -107,23 +107,23 @@ def test_a_loss_with_a_density_is_bounded_from_above(mu):
     ("k", "s", "delta"), [(1, 0.4, 1e-3), (19, 1 / 19, 1e-9), (120, 1 / 120, 1e-30), (3, 8.0, 0.1)]
 )
 def test_laplace_numbers_from_both_sides(k, s, delta):
-    """Cells that are merged lose less than cells that are split; smaller cells are closer; the true ε is between."""
+    """Merged cells give a smaller ε than split cells, and smaller cells a narrower bracket."""
     fine = laplace.bracket(k, s, delta)
     low, high = (composed([(law(s, 4), k)], 1 / s).epsilon(delta) for law in (_merged, _split))
     assert low <= fine[0] <= fine[1] <= high * (1 + 1e-12)
     assert fine[1] - fine[0] < 1e-6 * fine[1] and fine[1] < k * s
-    for law in (_merged(s, 7), _split(s, 7)):  # both are laws, and so is what they have without the item
+    for law in (_merged(s, 7), _split(s, 7)):  # with the item and without it, the masses sum to 1
         assert law.masses.sum() == pytest.approx(1) and law.masses @ np.exp(-law.losses) == pytest.approx(1)
 
 
 def test_laplace_numbers_that_cost_nothing():
-    """δ(0) = 1 - e^(-s/2) of one number is less than δ."""
+    """ε is 0 if δ(0) of one number, 1 - e^(-s/2), is less than δ."""
     assert laplace.bracket(1, 0.3, 0.2) == (0.0, 0.0) < laplace.bracket(1, 0.3, 0.13)
 
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-6])
 def test_whole_numbers_agree_with_dp_accounting(delta):
-    """A sum with discrete Laplace noise of scale 15 that moves by 20, and by nothing else."""
+    """A sum with discrete Laplace noise of scale 15, which the change moves by exactly 20."""
     from dp_accounting.pld import privacy_loss_distribution
 
     theirs = privacy_loss_distribution.from_discrete_laplace_mechanism(1 / 15, 20, value_discretization_interval=1e-5)
@@ -133,7 +133,7 @@ def test_whole_numbers_agree_with_dp_accounting(delta):
 
 
 def test_mixed_releases_agree_with_dp_accounting():
-    """Ten Laplace numbers and randomised responses: both libraries bracket the same ε."""
+    """Ten Laplace numbers and six randomised responses: our bracket is narrow, and the ε of dp-accounting agrees."""
     from dp_accounting.pld import common, privacy_loss_distribution
 
     parameters = common.DifferentialPrivacyParameters(0.25, 0)

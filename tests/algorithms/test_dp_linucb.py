@@ -305,7 +305,7 @@ def test_losses_add_up(change):
 
 
 def test_no_loss_is_lost_at_the_end_of_the_grid():
-    """With few rows losses are heavy. Here they are rounded down and added by hand, so that δ is not overstated."""
+    """With few rows, losses have heavy tails. Here they are rounded down and summed by hand, so δ is not overstated."""
     freedom, width, epsilon = 10.0, 0.005, 5.0
     edges = np.arange(-200, 12_001) * width
     masses = np.diff(wishart.cdf("remove", freedom)(edges))

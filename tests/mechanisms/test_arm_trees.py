@@ -100,7 +100,7 @@ def test_each_prefix_has_the_noise_of_its_nodes_exactly_once(counter):
 
 @pytest.mark.parametrize("counter", SOME, ids=str)
 def test_an_item_is_in_as_many_nodes_as_declared_at_most(counter):
-    """By the levels of the compiled step."""
+    """The levels of the nodes are those that the compiled step closes."""
     items, codes = counter.n, np.full(1, counter.first)
     closed = [closed_by(counter.levels, codes, counter.k) for _ in range(items)]
     assert max(closed) == counter.levels - 1
@@ -210,7 +210,7 @@ def test_the_noise_of_prefixes_has_the_variance_of_their_nodes(kind):
     items, draws, rng = 60, 40_000, np.random.default_rng(3)
     counter = best(kind, items)
     fresh, made = rng.laplace(size=(draws, items)), np.empty((draws, items))
-    noise, codes = np.zeros((1, counter.levels + 1)), np.full(2, counter.first)  # the second stays the first code
+    noise, codes = np.zeros((1, counter.levels + 1)), np.full(2, counter.first)  # codes[1] remains the first code
     bind(noises, next_prefix=add_item)(fresh, noise, codes, counter.k, made)
     taken = shares(counter)
     wanted = 2.0 * taken @ taken.T
