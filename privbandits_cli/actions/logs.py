@@ -27,8 +27,8 @@ ESTIMATORS: Mapping[str, Callable[..., Estimate]] = {
     "doubly_robust": off_policy.doubly_robust,
 }
 MODELS = ("direct", "doubly_robust")  # that take predictions
-ROWS_EACH = 20  # of an action for each coefficient of its model, below which intervals of the model are too short
-FEW_EFFECTIVE = 100.0  # effective rows, below which intervals made of weights are too short
+ROWS_EACH = 20  # with fewer rows of an action for each coefficient of its model, intervals of the model are too short
+FEW_EFFECTIVE = 100.0  # with fewer effective rows, intervals made of weights are too short
 DEVIATIONS = 4.0  # by which the mean of the weights may miss 1
 Policy = Callable[[Mapping[str, Floats], tuple[str, ...]], Floats]
 

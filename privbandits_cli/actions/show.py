@@ -90,7 +90,9 @@ def facts(
     size: Size,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All that is known of an algorithm or adversary with these parameters, as in a config, in a game of this size.
+    """All that is known of an algorithm or adversary in a game of this size.
+
+    given: its parameters, as in a config.
 
     Raises KeyError with a suggestion for an unknown name.
     """

@@ -47,7 +47,7 @@ def write(folder: Path) -> None:
 def crate(folder: Path) -> str:
     """The text of the file; its only times are the manifest's, so that equal folders have equal texts."""
     changed = datetime.fromtimestamp((folder / "manifest.json").stat().st_mtime, UTC).isoformat(timespec="seconds")
-    made = {"started": None, "ended": changed, "command": []} | read_manifest(folder)  # the end may not be recorded
+    made = {"started": None, "ended": changed, "command": []} | read_manifest(folder)  # the manifest may lack these
     if not {"experiment", "config", "trials", "versions", "note"} <= made.keys():
         raise ValueError(f"{folder / 'manifest.json'} does not describe a run: run the experiment again")
     names = GIVEN | {path.relative_to(folder).as_posix(): "A file of the user's own" for path in copies(folder)}
@@ -103,7 +103,7 @@ def _ids(files: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _files(folder: Path, names: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Which of the named files exist, each with what it holds."""
+    """The named files that exist, each with a description of its content."""
     for name, text in names.items():
         path = folder / name
         if path.is_file():

@@ -47,7 +47,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | No
 
 
 def ledger_row(block: Mapping[str, Any]) -> list[str]:
-    """An algorithm of the privacy ledger: its name, its mechanism, the ends of its ε, and δ."""
+    """The row of an algorithm in the privacy ledger: name, mechanism, upper bound on ε, lower bound on ε, δ."""
     upper, lower, delta = at_most(block["upper"]), at_least(block["lower"]), at_most(block["delta"], 3)
     return [block["algorithm"], block["mechanism"], upper, lower, delta]
 

@@ -44,7 +44,7 @@ from privbandits_cli.numerics.types import Floats, Ints
 
 ROUNDING = 1e-6  # by which a sum of probabilities may miss 1: those of a file may have 32 bits
 FEW_ROWS = 20.0  # on which a standard error rests, below which Chernoff's bound is used, too
-UNEXPLAINED = 1e-10  # the part of a column that those before it must leave unexplained, or it has no coefficient
+UNEXPLAINED = 1e-10  # a column has no coefficient if earlier columns leave no larger part of it unexplained
 Check = tuple[NDArray[np.bool_] | np.bool_, Callable[[int], str]]  # rows `[n]` that are right; the error of row i
 
 

@@ -43,7 +43,7 @@ class Rate(NamedTuple):
 class Theory(NamedTuple):
     """What theorems say of one curve."""
 
-    bound: Floats | None  # `[points]`, on its regret; NaN where it is vacuous; None without a theorem
+    bound: Floats | None  # on regret, `[points]`; NaN where it is vacuous; None if no theorem gives one
     rates: tuple[Rate, ...]  # of every learner that is equally private
 
     def last(self, points: int) -> "Theory":

@@ -75,7 +75,7 @@ def evaluate(
     if out is not None:
         table = Rows.of(found.estimates)
         text = csv_text([table.columns, *(row.values() for row in table)])
-        write_atomically(out.resolve() if out.is_file() else out, text.encode())  # of a link, its target
+        write_atomically(out.resolve() if out.is_file() else out, text.encode())  # if it is a link, write its target
         print(f"wrote {shown(str(out))}", file=sys.stderr if as_json else None)
 
 

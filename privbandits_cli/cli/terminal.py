@@ -93,10 +93,10 @@ def print_table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int
 
 
 def print_result(plan: "Plan", figure: "Figure", done: int, folder: Path) -> None:
-    """Print the final regrets of a run's figure; done: the trials of the curve that has the fewest.
+    """Print the final regrets of a run's figure; done: the number of trials of the curve that has the fewest.
 
-    Over rounds a table has a row for each line and a column for each panel. Against a swept parameter there is one for
-    each panel, with a column for each value.
+    If regrets are drawn over rounds, a table has a row for each line and a column for each panel. If they are drawn
+    against a swept parameter, each panel has its own table, with a column for each value.
     """
     from privbandits_cli.report.data import finals
 

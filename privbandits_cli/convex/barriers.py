@@ -21,7 +21,7 @@ BALL, CUBE, POLYTOPE = 0, 1, 2
 NOWHERE = Rounded(*(np.zeros(shape) for shape in (1, (1, 1), (1, 1), (1, 1), 1)))  # for sets with closed forms
 CENTRED = 1e-6  # Newton's decrement at which the minimum counts as found
 STEPS = 1000
-LARGEST = 1e150  # bounds η|L|, whose square must not overflow
+LARGEST = 1e150  # an upper limit on η|L|, so that its square does not overflow
 DIVERGED = "SCRiBLe's estimates diverged: eta times the losses is too large"
 
 

@@ -75,7 +75,7 @@ class PlaysFile(players.Adversary):
         yield from found
 
     def file_errors(self, setting: Setting) -> Iterator[str]:
-        """The errors of the file and of its fit to the game; raises OSError or ValueError if it cannot be read."""
+        """The errors in the file and in its fit to the game; raises OSError or ValueError if it cannot be read."""
         raise NotImplementedError
 
     def other_file(self) -> str | None:
@@ -119,7 +119,7 @@ class PlaysRows(PlaysFile):
 class PlaysActions(PlaysFile, contextual.Adversary):
     """An adversary that plays a file with K classes or actions and p features x, scaled into the unit ball.
 
-    The arm of action a is e_a ⊗ z with z = (1, x)/√2, so a linear learner has a model of its own for each action.
+    The arm of action a is e_a ⊗ z with z = (1, x)/√2, so a linear learner has a separate model for each action.
     """
 
     later = frozenset({"features"})
@@ -130,11 +130,11 @@ class PlaysActions(PlaysFile, contextual.Adversary):
         return "certain"
 
     def bounds(self, setting: Setting) -> tuple[float, float]:
-        """(1, √(2K)): the norm of the θ that gives every arm the mean 1."""
+        """Bounds on the norms of the arms and of θ. The θ that gives every arm the mean 1 has the norm √(2K)."""
         return 1.0, math.sqrt(2 * setting.n_arms)
 
     def size_errors(self, setting: Setting, k: int, p: int, actions: str) -> Iterator[str]:
-        """The error that the game has another number of arms or of coordinates than the file's actions give."""
+        """An error if the game lacks the numbers of arms and coordinates that the file's actions need."""
         if (setting.n_arms, setting.known().dimension) != (k, k * (p + 1)):
             what = f"{self.path} has {k} {actions} and {p} features"
             yield f"{what}: set `arms: {k}` and `dimension: {k * (p + 1)}`, which is {k} x (1 + {p})"

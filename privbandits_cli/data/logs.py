@@ -30,7 +30,7 @@ from privbandits_cli.data.tables import (
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
-ROUNDING = 1e-6  # the error of a number in a file, which may have 32 bits
+ROUNDING = 1e-6  # the rounding error of a number in a file, which may be stored in 32 bits
 DIGITS = range(2, 7)  # after the point, to which propensities may be rounded
 NAMES = {  # in lower case
     "action": ("action", "actions", "action_id", "arm", "arm_id", "chosen_action", "chosen_arm", "a"),

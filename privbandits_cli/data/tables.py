@@ -23,7 +23,7 @@ from privbandits_cli.numerics.text import SPELLED, exact, meant
 from privbandits_cli.numerics.types import Floats, Ints
 
 FEW_TEXTS = 20  # that all begin with a number and end in the same word may be names
-MOST_TEXTS = 100  # in a column; more of them are names, not features
+MOST_TEXTS = 100  # a column with more different texts holds names, not a feature
 MOST_CLASSES = 1000
 LONG = 60  # characters of a name in a message
 READ_AS = f"tables are read from {text_files.READ} files"

@@ -20,12 +20,12 @@ TEXTS = ("csv", "json")  # these may also end in .gz
 READ = ".csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy"
 SIZE = 2**20  # bytes that are looked at together
 SEPARATED = "columns are separated by commas, semicolons or tabs that are not in quotes"
-INSTEAD = {  # what to do with a file that is not read, by the end of its name
+INSTEAD = {  # what to do with a file of another format, by the end of its name
     ".npz": "save one of its arrays by `np.save`",
     **dict.fromkeys(("", ".txt", ".dat"), "if it is one of these, rename it"),
 }
 GZIPPED = b"\x1f\x8b"  # the first bytes of a file that gzip has compressed
-STARTS = {  # the first bytes of files that are no UTF-8 text
+STARTS = {  # the first bytes of files that are not UTF-8 text
     b"\xff\xfe": "UTF-16, as Excel and PowerShell write it",
     b"\xfe\xff": "UTF-16",
     b"PK\x03\x04": "a zip archive, as .xlsx files are",

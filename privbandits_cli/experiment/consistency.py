@@ -18,7 +18,7 @@ FOREIGN = {
 SETTING = {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}  # what a setting is made of
 SWEEPABLE = ("horizon", "set", "dimension")
 MOST_CURVES = 10_000
-MOST_ROWS = 2_000_000  # that summary.csv may have
+MOST_ROWS = 2_000_000  # the most rows that summary.csv may have
 INSTEAD = {
     "bandit": "it has arms",
     "linear": "it has a set and a dimension",

@@ -20,7 +20,7 @@ Loc = tuple[str | int, ...]
 LONGEST = 200_000  # characters
 MOST_VALUES = 20_000  # values; those of an anchor count wherever an alias repeats them
 DEEPEST = 20  # lists and mappings inside each other
-DIGITS = 300  # the longest number
+DIGITS = 300  # characters of the longest number that is read
 
 BEFORE, SHOWN = 60, 160  # characters of a line before an error that are shown at most, and in all
 

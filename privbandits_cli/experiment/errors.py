@@ -119,7 +119,7 @@ def _meant(word: str, known: Mapping[str, str]) -> str | None:
     number = _number(word)
     if number is not None:
         return next((name for text, name in known.items() if _number(text) == number), None)
-    plain = {_plain(text): known[text] for text in reversed([*known])}  # the first of equal ones counts
+    plain = {_plain(text): known[text] for text in reversed([*known])}  # if two plain texts are equal, the first counts
     close = difflib.get_close_matches(_plain(word), plain, n=1, cutoff=0.5)
     return plain[close[0]] if close else None
 

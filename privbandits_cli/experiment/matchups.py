@@ -49,9 +49,9 @@ def matchups(
 def of_the_game(
     registry: Registry, keys: Keys, variants: Sequence[Variant], invalid: Collection[str], errors: list[Error]
 ) -> list[Variant]:
-    """The variants that play this game, as far as the keys tell; the others are errors.
+    """The variants that play this game, as far as its valid keys tell; the others are errors.
 
-    Gains of arms also serve as losses of experts, on the simplex.
+    An adversary with gains of arms in [0, 1] also plays the game linear on the simplex, as losses of experts.
     """
     fitting = []
     for variant in variants:

@@ -65,10 +65,10 @@ class Size(NamedTuple):
     horizon: int
     arms: int  # coordinates in a linear game
     space: str | None = None  # the decision set of a linear game, by default the first in which the player can play
-    dimension: int | None = None  # of the arms of a contextual game, and instead of `arms` in a linear one
+    dimension: int | None = None  # the dimension of contextual arms; in a linear game it replaces `arms`
 
     def setting(self, player: Adversary | Algorithm) -> Setting:
-        """The setting; ValueError for a dimension of the game bandit, or a set of another game than linear."""
+        """The setting; ValueError for a dimension in the game bandit, or for a set in a game other than linear."""
         if self.space is not None and player.game != "linear":
             raise ValueError(f"{player.name} plays the game {player.game}, which has no decision set: leave --set out")
         n = self.dimension or self.arms

@@ -17,7 +17,7 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
 
-MOST_VARIANTS = 10_000  # that an entry may have
+MOST_VARIANTS = 10_000  # the most variants that one entry may give
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
             errors.append(Error((*loc, key), f"a {key} should be text, got {short(repr(text))}"))
     values = {key: value for key, value in entry.items() if key not in ("name", *drawn)}
     choices = {key: _choices(registry, model, key, value, (*loc, key), errors) for key, value in values.items()}
-    unread = {missing(loc, key) for key, valid in choices.items() if not valid}  # the errors of these are known
+    unread = {missing(loc, key) for key, valid in choices.items() if not valid}  # these keys have errors already
     choices = {key: valid for key, valid in choices.items() if valid}
     if math.prod(map(len, choices.values())) > MOST_VARIANTS:
         errors.append(Error(loc, f"its lists have more than {MOST_VARIANTS:,} combinations: sweep fewer values"))

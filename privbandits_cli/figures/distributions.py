@@ -19,7 +19,7 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats
 
-MOST_POINTS = 800  # the most points drawn; beyond, the outermost trials and evenly spaced ranks
+MOST_POINTS = 800  # with more trials, only the outermost ones and evenly spaced ranks are drawn
 OUTERMOST = 100
 
 

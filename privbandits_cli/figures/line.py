@@ -35,7 +35,7 @@ class Line:
     worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point
 
     def regret_at(self, x: float) -> float:
-        """The regret at a positive x, by lines between the points on logarithmic axes."""
+        """The regret at a positive x, interpolated linearly between the points on logarithmic axes."""
         return float(np.exp(np.interp(np.log(x), np.log(self.x), np.log(self.regret))))
 
     def slope_text(self, interval: bool = True) -> str:
@@ -47,7 +47,7 @@ class Line:
 
 
 def rates_of(lines: Sequence[Line]) -> Iterator[tuple[Line, Rate]]:
-    """The different rates of lines, each with the first line that it applies to: it is drawn once, in its colour."""
+    """The different rates of lines. Each comes with the first line that it applies to, and is drawn in its colour."""
     drawn = set()
     for line in lines:
         for rate in line.rates:

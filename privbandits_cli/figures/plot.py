@@ -45,11 +45,11 @@ SCREEN = 170.0  # dots per inch in a notebook, where letters of 7 points are the
 PAGE = 900.0  # dots: the width of a notebook's page
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
-TITLE_LETTERS = 24  # letters: of two longer titles beside each other, the notes are on lines of their own
+TITLE_LETTERS = 24  # letters; if there are several panels, a longer title has its notes on separate lines
 LEGEND, CELL = 2.9, 1.3  # inches of a line in a legend below the panels, and in a free cell
 TITLE, HIGH = 2.9, 1.3  # inches of a line above a panel that is a column wide, and beside a panel
-CELL_LINES = 9  # lines of a legend in a free cell
-PAIR_LETTERS = 54  # letters of two labels, at most, that fit beside each other
+CELL_LINES = 9  # the most lines of a legend in a free cell
+PAIR_LETTERS = 54  # two labels with at most so many letters together fit beside each other
 BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
 NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
 ARROW: dict[str, Any] = {

@@ -128,7 +128,7 @@ def axes_of(lines: Sequence[Line], log: Log, top: float | None = None) -> tuple[
 
 
 def beyond(line: Line, points: NDArray[np.int64], y: Scale) -> list[tuple[float, str]]:
-    """The bars at these points that end below the axis of regrets: for each its x and, as text, its lower end."""
+    """The error bars at these points that end below the axis of regrets, each as its x and its lower end as text."""
     ends = line.regret - line.below
     ends[np.abs(ends) < 1e-9 * line.below] = 0.0  # but for rounding
     return [

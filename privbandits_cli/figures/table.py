@@ -132,7 +132,7 @@ class Table:
         return self.price is not None and self.price.ratio
 
     def text(self, regret: float) -> str:
-        """A regret as a whole number, or a multiple of the floor's with two decimals."""
+        """A regret as text: a whole number, or a multiple of the floor's regret with two decimals."""
         return f"{regret:.2f}" if self.ratio else whole(regret)
 
     @property

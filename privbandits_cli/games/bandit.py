@@ -30,7 +30,7 @@ __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "p
 
 BLOCK = 16384  # rounds, at most; fewer if there are many arms
 BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
-MANY = 4096  # arms; with more, trials play alone, as the states of some could take a gigabyte
+MANY = 4096  # with more arms, trials play alone, because states in a group could take a gigabyte
 
 
 class Draws(NamedTuple):
@@ -72,8 +72,8 @@ class Adversary(players.Adversary):
     ) -> Iterator[NDArray[Any]]:
         """For each block of `rounds()` yield the gains of several trials, `[rounds, arms, lanes]`.
 
-        A trial is a lane: it has one of the streams, and to the bit the gains that `gains` draws from it. The next
-        block may overwrite an array.
+        Each trial is a lane, and has one of the streams. Its gains are bit for bit those that `gains` draws from this
+        stream. The next block may overwrite an array.
         """
         tables = [self.gains(setting, rng, rounds()) for rng in rngs]
         for block in rounds():
@@ -109,10 +109,10 @@ class Algorithm(players.Algorithm):
     """
 
     game: ClassVar[str] = "bandit"
-    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # one number of each in a round, unless `periods` says otherwise
+    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # kinds with one number in a round, unless `periods` says otherwise
 
     def periods(self) -> dict[str, int]:
-        """The period of each kind with one number a round: only the first and last round of a period have numbers."""
+        """The period of each kind with one number in a round. Only the first and last round of a period have one."""
         return dict.fromkeys(self.drawn, 1)
 
     def draws(self, setting: Setting) -> dict[str, int]:
@@ -121,9 +121,9 @@ class Algorithm(players.Algorithm):
         return base.draws(setting) if isinstance(base, Algorithm) else {}
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
-        """Bound on the expected regret after `rounds` `[points]` on independent arms of known means, or None.
+        """A bound `[points]` on the expected regret after `rounds` if the means of the arms are known, or None.
 
-        Gains are in [0, 1], those of an arm are independent numbers with its mean, and means is `[arms]`.
+        means: those of the arms, `[arms]`. All gains are independent and in [0, 1]; the gains of an arm have its mean.
         """
         return None
 
@@ -160,7 +160,7 @@ def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
 
 
 class Table(NamedTuple):
-    """What a block is played with, in one trial. In a group, each array has one more axis, the last: the trials."""
+    """What one trial reads to play a block. For a group, each array has the trials as an additional last axis."""
 
     gains: Any  # [round, arm]
     uniform: Any  # random numbers, [round] or [round, number]
@@ -181,7 +181,7 @@ GUARDED = False  # bound to True for a user's file, whose arms are checked
 def play_round(
     state: Record, player: Record, rng: Any, gains: Floats, worth: Floats, memory: int, observed: bool, t: int
 ) -> None:
-    """Round t of a block, in one trial; gains: one for each arm. Other arguments: see `Table`."""
+    """Round t of a block in one trial; gains: one for each arm. `Table` explains the other arguments."""
     arm = choose(state, rng)
     if GUARDED and (arm < 0 or arm >= len(gains)):
         raise WrongArm(arm, len(gains), t)
@@ -197,7 +197,7 @@ def play_round(
 
 
 def deal(table: Table, t: int) -> tuple[Any, ...]:
-    """What round t is played with, if trials are played one after the other."""
+    """The arguments of `play_round` in round t, if trials are played one after the other."""
     uniform, laplace, normal, bits = table.uniform, table.laplace, table.normal, table.bits
     rng = Numbers(borrow(uniform)[t], borrow(laplace)[t], borrow(normal)[t], borrow(bits)[t])
     return rng, borrow(table.gains)[t], borrow(table.worth), table.memory, table.observed, t
@@ -205,7 +205,7 @@ def deal(table: Table, t: int) -> tuple[Any, ...]:
 
 @kept
 def loop(modules: tuple[str, ...], layout: Any, known: bool) -> Callable[..., None]:
-    """The loop of a composition for one trial; layout: of its record; known: whether `worth` counts."""
+    """The loop of a composition for one trial; layout: that of its record; known: whether `worth` counts."""
     return driver.loop(play_round, deal, in_loop(modules) | {"KNOWN": known})
 
 
@@ -272,7 +272,7 @@ class Games(driver.Games):
 
         @cache
         def room(kind: str, *count: int) -> NDArray[Any]:
-            """Memory for the numbers of a kind; all algorithms with as many in a round share it."""
+            """Memory for the numbers of a kind. Algorithms that use the same count of them in a round share it."""
             return aligned((self.size, *count, len(trials)), np.uint64 if kind == "bits" else np.float64)
 
         self.room, self.nothing = room, nothing
@@ -284,7 +284,7 @@ class Games(driver.Games):
 
     @staticmethod
     def form(algorithm: players.Algorithm, setting: Setting, known: bool = False) -> Loop:
-        """The loop of a tuned algorithm in lockstep, or why it has none."""
+        """The loop of a tuned algorithm in lockstep, or the reason why it has none."""
         if setting.n_arms > MANY:
             return Loop(None, f"there are more than {MANY:,} arms")
         layout, axes = _first_record(algorithm, setting).dtype, asked(algorithm, setting).axes()

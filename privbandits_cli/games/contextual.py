@@ -38,7 +38,7 @@ __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "pl
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20, 2**22  # at most, of a block's arms: of one trial, and of WIDTH trials, whose calls take longer
 STATES = 2**22, 2**18  # bytes at most, of the states of WIDTH trials: with up to FEW coordinates, and with more
-ARMS = 2**18  # bytes at most, of the arms of a round in WIDTH trials with more coordinates
+ARMS = 2**18  # bytes at most, of the arms of a round in WIDTH trials with more than FEW coordinates
 
 
 def largest(means: Floats) -> Floats:
@@ -82,8 +82,8 @@ class Adversary(players.Adversary):
     ) -> Iterator[Floats]:
         """For each block of `rounds()` yield the rounds of several trials, `[round, d + 1, k, trial]`.
 
-        The first d rows are the arms, the last row is their means. A trial has one of the streams, and to the bit the
-        arms that `arms` draws from it. The next block may overwrite an array.
+        The first d rows are the arms, the last row is their means. Each trial has one of the streams. Its arms are bit
+        for bit those that `arms` draws from this stream. The next block may overwrite an array.
         """
         known, lowest = setting.known(), REWARDS[self.law()].lowest_mean
         tables = [self.arms(setting, rng, rounds()) for rng in rngs]
@@ -145,7 +145,7 @@ class Round(NamedTuple):
 
     arms: Floats  # [d, k]
     means: Floats  # [k]
-    best: float  # the largest of them
+    best: float  # the largest mean
 
 
 class Ahead(NamedTuple):
@@ -156,7 +156,7 @@ class Ahead(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What a block is played with, in one trial."""
+    """What one trial reads to play a block."""
 
     dealt: Any  # `Ahead`, the `Dealer` of arms drawn on demand, or the `Events` of a log
     numbers: Floats  # the random numbers of the rewards, [round]
@@ -188,7 +188,7 @@ def take(dealt: Round, arm: int, x: Floats) -> tuple[float, float]:
 
 
 def play_round(state: Record, player: Record, rng: Any, dealt: Any, number: float, t: int) -> None:
-    """Round t of a block, in one trial; dealt: what `arms_of` and `take` read. number: random, of the reward."""
+    """Round t of a block in one trial; dealt: what `arms_of` and `take` read; number: the reward's random number."""
     arm = choose(state, arms_of(dealt), rng)
     if GUARDED and (arm < 0 or arm >= player.n_arms):
         raise WrongArm(arm, player.n_arms, t)
@@ -203,16 +203,16 @@ def play_round(state: Record, player: Record, rng: Any, dealt: Any, number: floa
 
 
 def deal(table: Table, t: int) -> tuple[Any, ...]:
-    """What round t is played with, if trials are played one after the other."""
+    """The arguments of `play_round` in round t, if trials are played one after the other."""
     return table.rng, deal_round(table.dealt, t), table.numbers[t], t
 
 
 @kept
 def loop(modules: tuple[str, ...], layout: Any, source: str, optimistic: bool) -> Callable[..., None]:
-    """The loop of a composition for one trial; layout: of its record.
+    """The loop of a composition for one trial; layout: that of its record.
 
-    source: the module that deals the rounds, for arms on demand or on a log; empty for arms drawn ahead. optimistic:
-    whether most of the arms on demand are left undrawn.
+    source: the module that deals the rounds if arms are drawn on demand or come from a log; empty if they are drawn
+    ahead. optimistic: whether arms on demand are drawn only if they may be played.
     """
     names = in_loop(modules, **({"optimistic": on_demand.rule()} if optimistic else {}))
     if source == logged.__name__:
@@ -291,7 +291,7 @@ class Seat(driver.Seat):
             words[:] = words_of(rng)["words"]
 
     def play(self, table: tuple[Any, ...], rounds: range, marks: Ints) -> Floats:
-        """Raises ValueError if an arm was longer than the adversary declared; `beyond` and `most` are squares."""
+        """Raises ValueError if an arm was longer than the adversary declared; `beyond` and `most` are squared norms."""
         found = super().play(table, rounds, marks)
         if longest := np.max(self.numbers("beyond")):
             norm, bound = math.sqrt(longest), math.sqrt(self.most)
@@ -317,12 +317,12 @@ class Games(driver.Games):
         adversary = match.adversary
         assert isinstance(adversary, Adversary)
         ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
-        own = guards.is_own(adversary)  # trials of such a file may share what they draw from, so they play alone
+        own = guards.is_own(adversary)  # trials of such a file may share a source of arms, so they play alone
         return cls.form(algorithm, match.setting) if ahead and not own else NONE
 
     @staticmethod
     def form(algorithm: players.Algorithm, setting: Setting) -> Loop:
-        """The loop of a tuned algorithm in lockstep, or why it has none.
+        """The loop of a tuned algorithm in lockstep, or the reason why it has none.
 
         The states of WIDTH trials, and with many coordinates the arms of a round, must stay in the cache.
         """
@@ -331,7 +331,7 @@ class Games(driver.Games):
         if states > STATES[many] or (many and 8 * WIDTH * k * (d + 1) > ARMS):
             return Loop(None, "the states, or the arms of a round, take too much memory")
         layout = _first_record(algorithm, setting).dtype
-        # at the first level of LLVM: a round is long, and no faster at a higher one
+        # the first level of LLVM is enough: the code of a round is long, and higher levels make it no faster
         return lockstep.loop(play_round, "contextual", composition(algorithm), layout, WIDTH, d, k, quick=True)
 
     def most_rounds(self) -> int:

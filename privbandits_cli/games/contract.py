@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-MOST = 2**16  # at most so many random numbers of a kind in a round of the game bandit
+MOST = 2**16  # the most random numbers of one kind in a round of the game bandit
 
 
 class Counts(NamedTuple):

@@ -1,6 +1,7 @@
 """Random numbers and gains of several trials at once, as tables `[round, ..., trial]`.
 
-A step fills one row of one trial. Many trials play it in lockstep (`games.lockstep`), or one after the other.
+A step fills one row of the table of one trial. The trials run it in lockstep (`games.lockstep`), or one after the
+other.
 """
 
 import math
@@ -91,7 +92,7 @@ def fill_of(kind: str, *rngs: Generator) -> Fill:
 def wide_fill_of(kind: str, *rngs: Generator) -> Fill:
     """`fill_of` for rounds with many numbers: each trial has 16 streams of uniform or Laplace numbers.
 
-    The streams are drawn from side by side, which is twice as fast. Uniform numbers are in (0, 1).
+    All streams of a trial advance together, which is twice as fast as one stream. Uniform numbers are in (0, 1).
     """
     if kind not in WIDE:
         return fill_of(kind, *rngs)
@@ -114,8 +115,8 @@ def filled(
 ) -> Fill:
     """A source of tables `[n, *shape, trials]`, whose rows a step fills.
 
-    states: a record `[1]` of each trial. kind: that of the numbers, f for floats or u for unsigned integers. own: the
-    fields of these records that differ between trials before the first row.
+    states: a record `[1]` of each trial. kind: the type of the numbers, f for floats or u for unsigned integers. own:
+    the fields of these records that differ between trials before the first row.
     """
     n = len(states)
     loop = _together(step, states[0].dtype, shape, kind, own) if n % WIDTH == 0 else lockstep.NONE

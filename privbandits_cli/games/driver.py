@@ -4,8 +4,8 @@ A game is streamed in blocks of rounds, so that memory does not grow with the ho
 while it is in cache. The trials of a group share a block: its tables are `[round, ..., trial]`. An algorithm plays them
 in lockstep (`games.lockstep`), or one trial after the other. Both loops are made of the game's function `play_round`.
 
-A block has marks: after so many of its rounds, the totals of the learners are noted. There is a mark for each
-checkpoint in the block, and one for its end.
+A block has marks. A mark is a number of rounds after which the totals of the learners are noted. There is a mark for
+each checkpoint in the block, and one for its end.
 
 A game's file supplies `play_round`, `deal`, and two classes: `Games` makes the blocks, and `Seat` is one algorithm,
 which plays them.
@@ -31,7 +31,7 @@ from privbandits_cli.numerics.types import Floats, Ints
 class Games(ABC):
     """The games of a group of trials against one adversary, which every algorithm of a match plays.
 
-    wanted: the regrets of the first so many trials are wanted. The trials after them only complete a vector.
+    wanted: how many trials, from the first on, have regrets that are wanted. The other trials only complete a vector.
     """
 
     width: ClassVar[int]  # trials of a vector
@@ -43,7 +43,7 @@ class Games(ABC):
 
     @cached_property
     def size(self) -> int:
-        """The rounds of every block; the last one may have fewer."""
+        """The number of rounds of a block; the last block may have fewer."""
         return max(1, min(self.block, self.horizon, self.most_rounds()))
 
     @classmethod
@@ -53,7 +53,7 @@ class Games(ABC):
 
     @classmethod
     def together(cls, match: Match) -> int:
-        """The trials of a group: a vector if any algorithm plays in lockstep, where fewer take as long; else one."""
+        """The trials in a group: one if no algorithm plays in lockstep; else a vector, because fewer take as long."""
         return cls.width if any(cls.loop(match, algorithm).play for algorithm in match.algorithms) else 1
 
     @abstractmethod
@@ -82,16 +82,16 @@ class Games(ABC):
 
 
 class Seat(ABC):
-    """An algorithm and the trials that it plays. Each has a record: `player`, what the game counts, and `state`."""
+    """An algorithm and its trials. The record of a trial has `player`, what the game counts, and `state`."""
 
     def __init__(self, algorithm: Algorithm, loop: Loop, first: Records, trials: Sequence[int]) -> None:
         self.modules, self.loop = composition(algorithm), loop
         self.records = np.repeat(first, len(trials))
-        self.words: Words | None = None  # the records in the form for lockstep; None: as in `records`
+        self.words: Words | None = None  # the records in the form for lockstep; None: `records` holds them
 
     @abstractmethod
     def given(self, table: Any, rounds: range) -> tuple[Any, ...]:
-        """What the rounds of a block are given: the table of the games, and the learner's own random numbers."""
+        """What the rounds of a block read: the table of the games, and the learner's own random numbers."""
 
     @abstractmethod
     def play_alone(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> None:
@@ -110,7 +110,7 @@ class Seat(ABC):
     def _play_together(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> bool:
         """Play a block in lockstep; returns whether it was played.
 
-        If there is no such loop, or if a trial has an error, the records are those of before.
+        If there is no such loop, or if a trial has an error, the records are left as they were before the block.
         """
         if self.loop.play is None:
             return False
@@ -153,7 +153,7 @@ def play(games: type[Games], match: Match, trials: Sequence[int], block: int, wi
 def _play_group(games: type[Games], match: Match, wanted: Sequence[int], block: int, several: bool) -> Floats:
     """The regrets of the trials of a group; several: whether they may play in lockstep.
 
-    Copies of the last trial complete a vector, which costs no more.
+    Copies of the last trial complete a vector, because a whole vector takes no longer than a part of it.
     """
     loops = [games.loop(match, algorithm) if several else NONE for algorithm in match.algorithms]
     spare = -len(wanted) % games.width if any(loop.play for loop in loops) else 0
@@ -193,7 +193,7 @@ def play_trial(records: Records, marks: Ints, found: Floats, table: Any) -> None
 
 
 def loop(play_round: Callable[..., None], deal: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., None]:
-    """The compiled `play_trial` of a game; deal: makes the arguments of a round; names: what fills in both."""
+    """The compiled `play_trial` of a game; deal: makes the arguments of a round; names: what fills in these two."""
     return bind(play_trial, play_round=compile_step(play_round, **names), deal=compile_step(deal, **names))
 
 

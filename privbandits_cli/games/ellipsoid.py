@@ -60,7 +60,7 @@ def optimistic(state: Record, arms: Floats) -> int:
 def optimistic_of_few(state: Record, wide: float, arms: Floats) -> int:
     """`optimistic` for few coordinates: the compiler unrolls their loops and vectorises over the arms.
 
-    It reads the fields itself, because the size of an array that is passed as an argument is no constant.
+    It reads the fields itself, because the size of an array that is passed as an argument is not a constant.
     """
     theta, inverse, scores = state.theta, state.inverse, state.scores
     for a in range(len(scores)):
@@ -176,7 +176,7 @@ def rotate(row: Floats, factor: Floats) -> float:
 def largest_eigenvalue(matrix: Floats, power: Floats, square: Floats) -> float:
     """The largest eigenvalue of a positive definite `matrix[d, d]`; too large by at most 1e-15, apart from rounding.
 
-    (tr M^p)^(1/p) decreases to it while p doubles. power, square: scratch space `[d, d]`.
+    (tr M^p)^(1/p) decreases to this eigenvalue as p doubles. power, square: scratch space `[d, d]`.
     """
     copy(matrix, power)
     logarithm, share = 0.0, 1.0
@@ -202,7 +202,7 @@ def largest_eigenvalue(matrix: Floats, power: Floats, square: Floats) -> float:
 def settle(state: Record) -> None:
     """Compute V^-1, θ~ and ln det V from `state.v`, which is overwritten.
 
-    If V is not positive definite, the state keeps those that it has.
+    If V is not positive definite, the state keeps its previous values of the three.
     """
     logdet = invert(state.v)
     if np.isnan(logdet):

@@ -58,7 +58,7 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
 
 
 def check_promise(algorithm: Any, setting: Setting) -> None:
-    """Raise PluginError if a user's file states privacy by anything but `Guarantee`s, or facts that are no numbers."""
+    """Raise PluginError if a user's file states privacy other than by `Guarantee`, or facts that are not numbers."""
     one = "Guarantee(epsilon, delta, source, status)"
     bounds, guarantee, facts = type(algorithm).bounds, type(algorithm).guarantee, type(algorithm).facts
     if is_users(bounds.__module__):
@@ -98,7 +98,7 @@ def asked(algorithm: Any, method: str, *words: Any) -> dict[str, Any]:
 
 
 def check_optimistic(modules: tuple[str, ...], rule: Callable[..., Any]) -> None:
-    """Raise PluginError if a user's file promises to read the arms by this rule only, but has another rule, or none."""
+    """Raise PluginError if a user's file promises to read arms only by this rule, but imports another rule, or none."""
     for name in filter(is_users, modules):
         file = import_module(name)
         if not hasattr(file, "base_choose") and getattr(file, "optimistic", None) is not rule:
@@ -117,7 +117,7 @@ def protected(array: Floats, modules: tuple[str, ...]) -> Floats:
 
 @contextmanager
 def arms_named(modules: tuple[str, ...], rounds: range) -> Iterator[None]:
-    """Context in which a user's file plays a block: PluginError for an arm that does not exist."""
+    """Context in which a user's file plays a block; an arm that does not exist raises PluginError."""
     try:
         yield
     except WrongArm as error:

@@ -129,9 +129,9 @@ class HeavyTailed(Stationary):
 
 
 def stretch(z: Floats, location: Floats, scale: Floats, gains: Floats) -> None:
-    """Fill `gains[round, arm, lane]` with location + scale z, z `[round, lane]`, location and scale `[arm]`.
+    """Fill `gains[round, arm, lane]` with location + scale z, where z is `[round, lane]`, location and scale `[arm]`.
 
-    NumPy takes twice as long for its two passes.
+    NumPy would need two passes, and twice the time.
     """
     for t in range(len(z)):
         for a in range(len(scale)):
@@ -159,7 +159,7 @@ class Robust(Algorithm):
         return f"the gains of one round replaced by any others{' in [0, 1]' * (setting.v is None)}"
 
     def share(self, bound: float, setting: Setting, sensitivity: float) -> float:
-        """The largest change of a gain x 1{|x| <= B} as a part of 2B, if gains change by at most `sensitivity`.
+        """The largest change of a gain x 1{|x| <= B} as a fraction of 2B, if gains change by at most `sensitivity`.
 
         Gains of any size attain 2B. Gains in [0, 1] are not cut if B >= 1. If B < 1, a gain a little above B is cut to
         0, and differs by B from a gain at B.

@@ -54,9 +54,9 @@ __all__ = [
 Feedback = Literal["full", "bandit"]
 
 BLOCK = 4096  # rounds, at most
-BYTES = 2**20  # at most, of the losses of a block in one trial, and of the random numbers of a kind
+BYTES = 2**20  # bytes at most, of the losses of a block in one trial, and of its random numbers of one kind
 STATES = 2**22  # bytes at most, of the states of an algorithm in WIDTH trials that play at once
-STATES_ALONE = 2**28  # the same, of all algorithms that play these trials one after the other
+STATES_ALONE = 2**28  # bytes at most, of the states of all algorithms that play these trials one after the other
 
 
 class Draws(NamedTuple):
@@ -108,9 +108,10 @@ def loss_set(setting: Setting) -> LossSet:
 
 
 class Table(NamedTuple):
-    """What a block is played with, in one trial. In a group, all but the ends have one more axis, the last: the trials.
+    """What one trial reads to play a block.
 
-    The numbers of a kind stand in the order of the rounds; those of round t are `[ends[t] : ends[t + 1]]`.
+    For a group of trials, all arrays but the ends have the trials as an additional last axis. The random numbers of a
+    kind are in the order of the rounds; those of round t are `[ends[t] : ends[t + 1]]`.
     """
 
     losses: Floats  # [round, N]
@@ -130,7 +131,7 @@ GUARDED = False  # bound to True for a user's file, whose points are kept and ch
 
 
 def play_round(state: Record, player: Record, rng: Draws, losses: Floats, point: Floats) -> None:
-    """A round of one trial; point: receives the point played, if this is checked."""
+    """Play a round of one trial; point: receives the point played, if this is checked."""
     choose(state, player.x, rng)
     loss = 0.0
     for j in range(len(losses)):
@@ -145,7 +146,7 @@ def play_round(state: Record, player: Record, rng: Draws, losses: Floats, point:
 
 
 def deal(table: Table, t: int) -> tuple[Draws, Floats, Floats]:
-    """What round t is played with, if trials are played one after the other."""
+    """The arguments of `play_round` in round t, if trials are played one after the other."""
     rng = Draws(
         borrow(table.uniform)[table.uniform_ends[t] : table.uniform_ends[t + 1]],
         borrow(table.laplace)[table.laplace_ends[t] : table.laplace_ends[t + 1]],
@@ -156,7 +157,7 @@ def deal(table: Table, t: int) -> tuple[Draws, Floats, Floats]:
 
 @kept
 def loop(modules: tuple[str, ...], layout: Any, feedback: Feedback) -> Callable[..., None]:
-    """The loop of a composition for one trial; layout: of its record."""
+    """The loop of a composition for one trial; layout: that of its record."""
     return driver.loop(play_round, deal, in_loop(modules) | {"FULL": feedback == "full"})
 
 
@@ -195,14 +196,14 @@ def _bytes(algorithm: players.Algorithm, setting: Setting) -> int:
 class Losses(NamedTuple):
     """The losses of a block."""
 
-    rows: Sequence[Floats]  # for each trial that is wanted, [round, N]
+    rows: Sequence[Floats]  # for each trial whose regret is wanted, [round, N]
     wide: Floats  # for all trials, [round, N, trial]
 
 
 def drawn(
     fills: Mapping[str, Fill], asked: Mapping[str, Ints], n: int, trials: int, unasked: int
 ) -> tuple[Draws, tuple[Ints, ...]]:
-    """The numbers of n rounds, `[number, trial]`, and for each kind where those of each round begin, `[n + 1]`.
+    """The numbers of n rounds by kind, `[number, trial]`, and where those of each round begin and end, `[n + 1]`.
 
     asked: how many numbers of a kind each round takes. unasked: how many NaN each round gets of every other kind.
     """
@@ -212,7 +213,7 @@ def drawn(
         if kind in asked or unasked:
             end[1:] = asked.get(kind, unasked)
             np.cumsum(end, out=end)
-        out = np.empty((end[-1] + 1, trials))[:-1]  # lockstep may read the first number of a last round that has none
+        out = np.empty((end[-1] + 1, trials))[:-1]  # if the last round has no number, lockstep may still read its first
         if kind not in asked:
             out[:] = np.nan
         elif len(out):
@@ -266,11 +267,12 @@ class Games(driver.Games):
 
     @classmethod
     def loop(cls, match: Match, algorithm: players.Algorithm) -> Loop:
-        return NONE if guards.is_own(match.adversary) else cls.form(algorithm, match.setting)  # its trials may share
+        # trials of a user's adversary may share a source of losses, so they play alone
+        return NONE if guards.is_own(match.adversary) else cls.form(algorithm, match.setting)
 
     @staticmethod
     def form(algorithm: players.Algorithm, setting: Setting) -> Loop:
-        """The loop of a tuned algorithm in lockstep, or why it has none."""
+        """The loop of a tuned algorithm in lockstep, or the reason why it has none."""
         assert isinstance(algorithm, Algorithm)
         if _bytes(algorithm, setting) > STATES:
             return Loop(None, "the states take too much memory")
@@ -284,7 +286,7 @@ class Games(driver.Games):
         return super().together(match) if kept <= STATES_ALONE else 1
 
     def most_rounds(self) -> int:
-        """As many as fit into BYTES, by the mean count of losses, or of random numbers of a kind, in a round."""
+        """As many rounds as fit into BYTES, if each has the mean count of losses, or of random numbers of a kind."""
         rounds, most = np.arange(1, 65), self.match.setting.n_arms
         for algorithm in self.match.algorithms:
             asked = guards.asked(algorithm, "draws", self.match.setting, rounds).values()

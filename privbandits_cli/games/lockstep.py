@@ -20,7 +20,7 @@ from privbandits_cli.version import numba_was_tried
 
 LANES = 32  # trials of a group of `bandit`: several vectors, which share the tables of a block
 WIDTH = 16  # trials of a vector
-TOTAL = ("player", "total")  # the number of a record that is noted at marks
+TOTAL = ("player", "total")  # the field of a record that is noted at marks
 Words = NDArray[np.uint64]
 
 play_rounds: Any = unbound
@@ -40,9 +40,9 @@ def play_block(words: Words, marks: NDArray[np.int64], found: Floats, inputs: tu
 
 
 def in_words(layout: Any) -> Any:
-    """The layout of a record in words of 64 bits. A bool takes a word.
+    """The layout of a record in words of 64 bits. A bool takes a whole word.
 
-    Fields of other numbers are left out, as no step can use them.
+    Fields with numbers of other sizes are left out, because no step can use them.
     """
     if layout.names is None:
         kind = np.dtype(np.int64, metadata=BOOL) if layout.base == np.bool_ else layout.base
@@ -79,7 +79,7 @@ def _copy(source: Records, out: Records, layout: Any) -> None:
 
 
 def steps(modules: tuple[str, ...]) -> dict[str, Step]:
-    """The plain steps of a composition by name; those of a wrapper know those of its base."""
+    """The plain steps of a composition by name; those of a wrapper can call those of its base."""
     file, names = plain(modules[0]), filled_in(modules, Step, steps)
     return {name: Step(file[name], names) for name in STEPS}
 
@@ -110,7 +110,7 @@ def loop(
     """The loop of a composition with records of this layout.
 
     game: the name of the function of `games.round_code` that makes the arguments of `play_round`; shape: its last
-    arguments. quick: whether to compile at LLVM's first level. names: what fills in `play_round`, beside the steps.
+    arguments. quick: whether to compile at LLVM's first level. names: what else fills in `play_round`.
     """
     step, words = Step(play_round, {**steps(modules), "GUARDED": guarded(modules), **names}), in_words(layout)
     program = lambda code: getattr(code, game)(step, width, words, *shape)  # noqa: E731

@@ -34,7 +34,7 @@ class Events(NamedTuple):
     rows: Floats  # features of the log, [n, p]
     low: Floats  # [p]
     factor: Floats  # [p]: (x - low) factor is what the learner sees
-    half: float  # what the learner sees of the constant feature
+    half: float  # the constant feature, as the learner sees it
     actions: Ints  # [n]
     rewards: Floats  # [n]
     best: float  # the value of the best single action
@@ -42,7 +42,7 @@ class Events(NamedTuple):
     shown: Floats  # the same, as the learner sees it
 
     def opened(self, modules: tuple[str, ...]) -> "Events":
-        """The events for one learner, whose steps are of these modules, before it has seen any."""
+        """The events for a learner with the steps of these modules; it has seen none of them."""
         arms = np.zeros(self.arms.shape)
         return self._replace(places=new_place(), arms=arms, shown=guards.protected(arms, modules))
 
@@ -58,7 +58,7 @@ def deal(events: Events, t: int) -> Events:
 
 
 def arms_of(events: Events) -> Events:
-    """What `ask` gets."""
+    """What `ask` gets in place of arms."""
     return events
 
 
@@ -88,6 +88,6 @@ def take(events: Events, arm: int, x: Floats) -> tuple[float, float]:
 
 
 def steps(choose: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """What fills in the game's loop, for a learner with this compiled `choose`."""
+    """The functions that fill in the game's loop for a learner with this compiled `choose`."""
     own = {"deal_round": compile_step(deal), "arms_of": compile_step(arms_of), "take": compile_step(take)}
     return own | {"choose": compile_step(ask, choose=choose)}

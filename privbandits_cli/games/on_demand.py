@@ -5,10 +5,10 @@ uniformly random unit vectors, given that their means are in [low, high]. An opt
 largest score, <θ~, x> + β √(x' V^-1 x).
 
 The best arm is drawn first, and then only those arms whose scores exceed its score, as `games.contenders` proposes
-them. If that takes many proposals, a higher level is tried first. If no arm exceeds the level, a lower one follows; an
-arm that then exceeds the earlier level is drawn again, as it is known that no arm does. If even that does not help, all
-arms are drawn. What is never drawn has no effect, so the game keeps its law. But which numbers are drawn depends on θ~,
-so each algorithm meets a θ and arms of its own.
+them. If that takes many proposals, a higher level is tried first. If no arm exceeds the level, a lower level follows.
+It is then known that no arm exceeds the earlier level, so an arm that does is drawn again. If even that does not help,
+all arms are drawn. What is never drawn has no effect, so the game keeps its law. But which numbers are drawn depends on
+θ~, so each algorithm meets a θ and arms of its own.
 """
 
 import math
@@ -35,13 +35,13 @@ from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 from privbandits_cli.numerics.types import Floats
 
 SOME = 40.0  # arms that are proposed at most, in the mean, at the first level
-FEWER = 12.0  # proposals in a round; more than these plus 1.5 times those after the last Λ are worth a new Λ
+FEWER = 12.0  # a round with more proposals than these plus 1.5 times those after the last Λ is worth a new Λ
 NEXT = 3.0  # proposals in a round; while there are no more, the shares serve later rounds
 FEW = 1.0  # while fewer would be proposed, a lower level serves more rounds
 DOWN = 4.0  # times as many are proposed at the next level
 MOST = 0.25  # the largest share of the arms to be proposed at the first level; at twice that, all arms are drawn
 LATER = 256  # τ and κ are kept for t/256 rounds
-SHORTEST, LONGEST = 0.05, 0.7  # the least and the largest step of their logarithms
+SHORTEST, LONGEST = 0.05, 0.7  # the smallest and the largest step of ln τ and ln κ
 CLOSE = 1.6  # times as many or as few proposals as wanted are close enough
 STEPS = 40
 NOTHING = 1e-100  # proposals; fewer say nothing of the slope
@@ -98,7 +98,7 @@ def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Gen
         inverse=np.zeros((d, d)),
         wide=0.0,
         ceiling=np.inf,  # the scores of the arms that are not drawn are known to be at most this
-        level=0.0,  # the l of `shares`
+        level=0.0,  # the level l for which `shares` was computed
         first=0.0,  # l, of the last round with a level above the best arm's
         scale=0.0,  # about how much l rises if e times fewer arms are proposed
         fresh=0.0,  # arms proposed after Λ was computed
@@ -184,7 +184,7 @@ def deal_all(dealer: Dealer, t: int) -> Dealer:
 
 
 def arms_of(dealer: Dealer) -> Dealer:
-    """What `choose` gets: `optimistic` draws the arms that it needs."""
+    """What `choose` gets in place of arms: `optimistic` draws the arms that it needs."""
     return dealer
 
 

@@ -19,8 +19,8 @@ Chance = Annotated[float, Field(ge=1e-300, lt=1)]  # a probability with which so
 def left_out(description: str, word: str | None = None, **limits: Any) -> Any:
     """A parameter that a config may leave out, or set to null: `tuned` then gives it a value.
 
-    It is declared with the type of its value: `eta: float = left_out("η; default 1/T", gt=0)`. word: what stands in its
-    place until then, one of those that `Or` allows.
+    It is declared with the type of its value: `eta: float = left_out("η; default 1/T", gt=0)`. word: its default
+    until then, one of the words that `Or` allows.
     """
     return Field(word, description=description, **limits)
 
@@ -52,7 +52,7 @@ class Parameters(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_of_today(cls, given: Any) -> Any:
-        """Drop null where a parameter may be left out, and replace older words, which `formerly` lists, by today's."""
+        """Drop null for a parameter that may be left out, and replace the older words in `formerly` by today's."""
         if not isinstance(given, Mapping):
             return given
         fields = cls.model_fields
@@ -119,11 +119,11 @@ class Parameters(BaseModel):
 
 
 def _may_lack(field: FieldInfo) -> bool:
-    """Whether a parameter may be left out: its default is None, which is no value of its type."""
+    """Whether a parameter may be left out: its default is None, although its type does not allow None."""
     return field.default is None and type(None) not in get_args(field.annotation)
 
 
 def _lacks(field: FieldInfo, value: Any) -> bool:
-    """Whether this value of a parameter is nothing, or a word, that `tuned` replaces."""
+    """Whether this value of a parameter is None or a word, which `tuned` replaces."""
     word = isinstance(value, str) and any(isinstance(one, Or) for one in field.metadata)
     return word or (value is None and _may_lack(field))

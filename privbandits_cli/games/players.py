@@ -134,7 +134,7 @@ class Algorithm(Parameters):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **given: Any) -> None:
-        """Let the methods of a subclass that need tuned parameters say so if these are not tuned."""
+        """Make the methods of a subclass that need tuned parameters raise TypeError if these are not tuned."""
         for name in NEED_VALUES:
             if isfunction(vars(cls).get(name)):
                 setattr(cls, name, of_tuned(vars(cls)[name]))

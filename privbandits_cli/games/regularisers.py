@@ -92,8 +92,8 @@ def wishart(known: Contexts, rows: float, nodes: int, log_alpha: float, shifted:
 def regret_bound(known: Contexts, made: Regularisers, rounds: float, alpha: float, least: float = 1.0) -> float:
     """β √(8 n d ln(1 + n L²/(d ρ_min))) max(1, S L): Theorem 5 after n rounds, before the last step of its proof.
 
-    The printed form, σ times the square of the first term, follows from this. made: the regularisers of the largest
-    noise. least: ρ_min of the first round as a share of theirs, which it replaces (`games.ellipsoid`).
+    The printed form, σ times the square of the first term, follows from this. made: the regularisers for the
+    largest noise. least: the ratio of ρ_min in the first round to theirs (`games.ellipsoid`).
     """
     d, rho_min = known.dimension, least * made.rho_min
     grown = rounds * known.norm**2 / (d * rho_min)

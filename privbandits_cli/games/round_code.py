@@ -13,7 +13,7 @@ from privbandits_cli.spmd.program import CONDITION, WHOLE, Program
 from privbandits_cli.spmd.source import Step
 from privbandits_cli.spmd.values import ADDRESS, I64, Array, Fields, Known, Method, Number, Record, axes_of
 
-KINDS = {"uniform": "f", "laplace": "f", "normal": "f", "bits": "u"}  # random numbers, and the kinds of their values
+KINDS = {"uniform": "f", "laplace": "f", "normal": "f", "bits": "u"}  # kinds of random numbers, and their types
 WORD = ir.Constant(I64, 8)  # bytes
 
 

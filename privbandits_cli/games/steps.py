@@ -10,7 +10,7 @@ from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.numerics.jit import borrower, compile_step, kept
 
-STEPS = {"choose": "probabilities", "update": "released"}  # each with the function that tells what it does
+STEPS = {"choose": "probabilities", "update": "released"}  # each step with the function that describes what it does
 MECHANISMS = "privbandits_cli.mechanisms."
 MECHANISM = {"counter": ("add_item", "release"), "oracle": ("learn", "fit", "predict")}  # the steps of each kind
 
@@ -23,10 +23,10 @@ def composition(algorithm: Algorithm) -> tuple[str, ...]:
 
 
 def plain(module: str) -> dict[str, Callable[..., Any]]:
-    """The steps of an algorithm's file by name. Those that it lacks are those of the class that its own extends.
+    """The steps of an algorithm's file by name. Steps that it lacks are those of the class that its class extends.
 
     `probabilities` and `released` are found likewise, but never beyond the file of the `choose` or `update` that they
-    tell of.
+    describe.
     """
     files = [sys.modules[model.__module__] for model in import_module(module).Parameters.__mro__]
     found = {}

@@ -1,4 +1,4 @@
-"""Loops that replace NumPy's calls on whole arrays: numba takes seconds to compile the error messages of those."""
+"""Loops that replace NumPy's calls on whole arrays: numba takes seconds to compile their error messages."""
 
 import math
 from typing import Any

@@ -316,7 +316,7 @@ def bind(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
 
 @kept
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A loop that leaves no name open, compiled."""
+    """The compiled form of a loop that has no placeholders."""
     return bind(function)
 
 

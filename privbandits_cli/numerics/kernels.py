@@ -30,9 +30,9 @@ class KernelWarning(UserWarning):
 
 
 def folder() -> Path | None:
-    """The first of these folders in which kernels can be written; None if there is none.
+    """The folder for kernels; None if there is no writable one.
 
-    They are in NUMBA_CACHE_DIR, beside the sources, and in the user's cache.
+    It is the first writable one of three: in NUMBA_CACHE_DIR, beside the sources, and in the user's cache.
     """
     from numba import config
 
@@ -81,7 +81,7 @@ class Kernels:
 
         try:
             return CompileResult._rebuild(target, *pickle.loads(content[:-CHECKSUM]))
-        except Exception as error:  # any error, if the file needs what this process lacks
+        except Exception as error:  # a file that needs what this process lacks may raise any error
             _drop(file, error)
             return None
 

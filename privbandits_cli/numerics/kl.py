@@ -85,7 +85,7 @@ def private_reach(x: float, cost: float, epsilon: float) -> float:
     y = at_rate(cost + epsilon * x, epsilon)
     if y == math.inf:
         return y
-    log_odds = math.log(math.expm1(y)) if y < LARGE else y  # those of q
+    log_odds = math.log(math.expm1(y)) if y < LARGE else y  # the log odds of q
     if x > 0.0 and log_odds + math.log(1.0 - x) - math.log(x) <= epsilon:
         return reach(x, cost)
     return y

@@ -15,7 +15,7 @@ def exact(value: float) -> str:
 
 
 def meant(text: str) -> str:
-    """What to write in place of a text for people: `0.5` for `50%` and `0,5`, `1234 or 1.234` for `1,234`; or empty."""
+    """The number that a text may mean: `0.5` for `50%` and `0,5`, `1234 or 1.234` for `1,234`; else empty."""
     if not SPELLED.fullmatch(text):
         return ""
     plain = re.sub(r"[^-\d.,]", "", text.replace("\u2212", "-"))

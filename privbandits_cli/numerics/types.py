@@ -1,4 +1,4 @@
-"""The types of arrays, and of what is made block by block, in the whole package."""
+"""The types of arrays and of blocks of rounds, for the whole package."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

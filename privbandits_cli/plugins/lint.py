@@ -19,7 +19,7 @@ TUNED = (
     'there is no second class any more: move its methods into `Parameters`, write `eta: float = left_out("...")` there '
     "(from privbandits_cli.games.parameters) for what may be left out, and let `tuned` return `self.replace(eta=...)`"
 )
-ATTRIBUTES = {  # that a class no longer has, and the methods that replace them
+ATTRIBUTES = {  # attributes that a class no longer has, and the methods that replace them
     "made_private_by": "def mechanism(self): return {}",
     "observed": "def view(self, setting): return {}",
     "general_caveats": "def caveats(self, setting): return list({})",
@@ -27,7 +27,7 @@ ATTRIBUTES = {  # that a class no longer has, and the methods that replace them
 
 
 def retired(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with words of an older contract, and what to write today."""
+    """The lines that follow an older contract, each with what to write today."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef) and node.name == "Tuned":
             yield node.lineno, TUNED

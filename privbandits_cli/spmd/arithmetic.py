@@ -98,7 +98,7 @@ def builder_of(function: ir.Function) -> ir.IRBuilder:
 
 
 class Arithmetic:
-    """Emits operations on numbers of `width` trials. dry: only to learn; nobody uses the code that is emitted."""
+    """Emits operations on numbers of `width` trials. dry: the code serves only to learn, and is never run."""
 
     def __init__(self, context: Any, builder: Any, width: int, dry: bool) -> None:
         self.context, self.builder, self.width, self.dry = context, builder, width, dry
@@ -292,7 +292,7 @@ class Arithmetic:
         python, floats, wholes = OPERATIONS[op]
         if isinstance(left, Array | Lazy) or isinstance(right, Array | Lazy):
             if op is ast.Div:
-                return self.quotient(left, right)  # a division of arrays by 0 is no error
+                return self.quotient(left, right)  # a division of arrays by 0 raises no error
             return self.elementwise(lambda x, y: self.binary(op, x, y), left, right)
         if isinstance(left, Known) and isinstance(right, Known):
             return self.folded(python, left.py, right.py)
@@ -354,7 +354,7 @@ class Arithmetic:
         return Number("i", left.varying, b.add(rest, b.select(off, right.ir, none)))
 
     def power(self, left: Any, right: Any) -> Any:
-        """A power: with a known whole exponent by products, as numba makes it; else for one trial after the other."""
+        """A power: products for a known integer exponent, as in numba; else computed for one trial after the other."""
         if isinstance(right, Known) and kind_of(right.py) == "i":
             if not 0 <= right.py <= MOST:
                 unsupported(f"the exponent {right.py}")

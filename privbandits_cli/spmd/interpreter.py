@@ -91,7 +91,7 @@ class Interpreter(Memory):
     def play(
         self, step: Step, arguments: Sequence[Any], named: Mapping[str, Any] = {}, node: ast.AST | None = None
     ) -> Any:
-        """Read a step, or a function in place of its call, and return its result."""
+        """Read a step, or a function that is inlined where it is called, and return its result."""
         function, outer, tree = step.function, self.frame, tree_of(step.function)
         place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
         frame = Frame(step, (*outer.path, (function.__name__, place, self.turns)))
@@ -339,7 +339,7 @@ class Interpreter(Memory):
             self.assign(node.target.id, self.binary(type(node.op), named, self.read(node.value)))
             return
         place = named if isinstance(named, Array) else self.place(node.target)
-        before = self.loaded(place)  # a number is read before the other side, which may change it
+        before = self.loaded(place)  # the number is read before the other side, which may change it
         value = self.read(node.value)
         found = self.binary(type(node.op), before, value)
         if place.axes:
@@ -412,7 +412,7 @@ class Interpreter(Memory):
             self.fill(self.indexed(array, [Known(i)]), own)
 
     def fill_long(self, array: Array, value: Any) -> None:
-        """`fill` by a loop, for arrays whose entries, one by one, would need too much code."""
+        """`fill` by a loop, for arrays so long that code for each entry would be too much."""
         with cgutils.for_range(self.builder, ir.Constant(I64, array.axes[0][0])) as loop:
             i = Number("i", False, loop.index)
             own = self.loaded(self.indexed(value, [i])) if isinstance(value, Array) else value
@@ -714,7 +714,7 @@ class Interpreter(Memory):
             if not isinstance(value, Number | Known | Several):
                 unsupported("an array from a conditional expression")
             self.store_slot(key, value)
-        frame.names = names  # without those that were read from their slots here only
+        frame.names = names  # forget names that were read from their slots only in this branch
         return self.load_slot(key)
 
     def _of_Call(self, node: ast.Call) -> Any:
@@ -768,7 +768,7 @@ START = " start {} {}"  # names the first turn of a loop, by the loop's place
 
 @cache
 def started(node: ast.For) -> ast.For:
-    """A loop over a range that is the same in all trials; each trial plays only the turns of its own range."""
+    """A loop over a range that all trials share; a trial skips the turns before the start of its own range."""
     assert isinstance(node.target, ast.Name)
     own = ast.Name(START.format(node.lineno, node.col_offset), ast.Load())
     begun = ast.Compare(ast.Name(node.target.id, ast.Load()), [ast.GtE()], [own])

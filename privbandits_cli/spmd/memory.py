@@ -160,7 +160,10 @@ class Memory(Arithmetic):
         return array if array.axes else self.load(array)
 
     def address(self, array: Array) -> tuple[Any, list[tuple[Number, int, Any]]]:
-        """The address without the indices that vary; these, each with the entries of its axis and its step in bytes."""
+        """The address without the indices that vary, and a list of these.
+
+        Each index in the list comes with the length of its axis and its step in bytes.
+        """
         address, varying, known = array.base, [], 0
         for i, n, words in array.indices:
             if isinstance(i, Known):
@@ -260,7 +263,7 @@ class Memory(Arithmetic):
     def masked(
         self, verb: str, result: Any, kind: str, addresses: Any, before: Sequence[Any] = (), after: Sequence[Any] = ()
     ) -> Any:
-        """An operation of LLVM at these addresses, with what it takes before them and after the mask."""
+        """A masked operation of LLVM; before, after: its arguments before the addresses and after the mask."""
         pointers = self.builder.bitcast(addresses, ir.VectorType(LLVM[kind].as_pointer(), self.width))
         mask = self.full("b", 1) if self.mask.ir is None else self.mask.ir
         name = f"masked.{verb}.v{self.width}{'f64' if kind == 'f' else 'i64'}.v{self.width}p0"

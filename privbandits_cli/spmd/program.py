@@ -21,9 +21,9 @@ WHOLE, CONDITION = I64, I1  # kinds of inputs, beside ADDRESS
 class Program(NamedTuple):
     """A round for several trials.
 
-    inputs: the kinds of what the rounds are given when they run: ADDRESS (of an array), WHOLE, CONDITION. arguments: a
-    function that makes the arguments of the step. It is given these inputs, the round, the number of trials, and the
-    first trial of the group. trials: their number, if it is always the same, which makes the code shorter; else 0.
+    inputs: the kinds of the values that the rounds get at run time: ADDRESS (of an array), WHOLE, CONDITION. arguments:
+    a function that makes the arguments of the step. It is given these inputs, the round, the number of trials, and the
+    first trial of the group. trials: their number if it is fixed, which makes the code shorter; else 0.
     """
 
     step: Step

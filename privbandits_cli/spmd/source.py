@@ -25,7 +25,7 @@ BOOL = {"bool": True}  # metadata of a NumPy type: words that hold True and Fals
 RESULT = " result"  # what a function returns
 GONE = " gone"  # it has returned
 Loop = ast.For | ast.While
-Way = ast.Return | ast.Break | ast.Continue  # out of a block
+Way = ast.Return | ast.Break | ast.Continue  # the statements that leave a block
 
 
 class Unsupported(Exception):

@@ -236,7 +236,7 @@ def test_one_failing_panel_decides(tmp_path):
     both = decided(-0.01, 1.0)
     assert both.startswith("2 of 2 undecided; Switching costs needs the fewest further trials: 101 against 100")
     assert both.endswith("about 31 trials would decide")
-    # of two that fail, the one that decides earlier
+    # two panels fail: the note names the one that decides earlier
     assert "; Stochastic needs the fewest further trials" in decided(1.0, 0.1)
     holding = decided(-0.5, -1.0)  # 4 x 30.3 trials
     assert "Stochastic needs the most further trials" in holding and holding.endswith("about 130 trials would decide")

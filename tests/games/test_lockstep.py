@@ -105,7 +105,7 @@ def both(monkeypatch, game, trials, **how):
                 patch.setattr(lockstep, "loop", lambda *_, **__: lockstep.NONE)
             found.append(play(game, trials, **how))
         states.append(last)
-    wanted = [one[: len(other)].tobytes() for one, other in zip(*states, strict=True)]  # without those of copies
+    wanted = [one[: len(other)].tobytes() for one, other in zip(*states, strict=True)]  # without copied trials
     return (found[0], wanted), (found[1], [one.tobytes() for one in states[1]])
 
 
@@ -176,7 +176,7 @@ def test_many_arms_have_gains_in_lanes_and_the_same_games(adversary):
     """With more arms than eight, entries are found by addresses; with very many, trials play alone."""
     learner = make("exp3" if foe(adversary).bounded else "uniform")
     game = match(foe(adversary), [learner], 300, 20, checkpoints=[1, 7, 300])
-    larger = match(foe(adversary), [learner], 300, bandit.MANY + 1)  # whose states are large
+    larger = match(foe(adversary), [learner], 300, bandit.MANY + 1)  # its states are large
     assert bandit.Games.together(game) == LANES and bandit.Games.together(larger) == 1
     whole = play(game, range(LANES + 1))
     np.testing.assert_array_equal(whole, play(game, range(LANES + 1), width=1))

@@ -187,10 +187,10 @@ def test_only_what_is_no_code_is_left_out():
 def test_imports_are_found_where_they_stand():
     found = imports(Path(exp3.__file__).read_bytes())
     assert {"privbandits_cli.games.bandit", "privbandits_cli.numerics.jit"} <= set(found)
-    assert "privbandits_cli.audit.compiled" in imports(Path(twins.__file__).read_bytes())  # named in a text
+    assert "privbandits_cli.audit.compiled" in imports(Path(twins.__file__).read_bytes())  # named in a string
 
 
 def test_the_type_of_a_tape_tells_the_code_of_its_methods():
-    """A kernel on disk is found by the names of the types of its arguments, of which a tape is one."""
+    """A kernel on disk is found by the names of the types of its arguments; a tape is such an argument."""
     assert of_modules(["privbandits_cli.audit.compiled"]) in str(typeof(new_tape(np.random.default_rng(0))))
     assert "privbandits_cli.audit.tape" in imports(Path(compiled.__file__).read_bytes())

@@ -87,7 +87,7 @@ def together(game, width=lockstep.WIDTH, again=False):
 
 
 def alone(*_):
-    """Instead of the loop for one trial."""
+    """Takes the place of the loop for one trial."""
     raise Alone
 
 
