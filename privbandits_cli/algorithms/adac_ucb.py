@@ -16,19 +16,18 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.games import bandit, views
+from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
-from privbandits_cli.mechanisms.phased import CAVEAT, begin, end, ended, phases
+from privbandits_cli.mechanisms.phased import Phased, begin, end, ended, phases
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
-class Parameters(bandit.Algorithm):
+class Parameters(Phased):
     """ρ of zCDP, the δ at which its ε is stated, and β of the confidence width."""
 
     read = "paper"
     display = "AdaC-UCB"
-    private = True
     drawn = ("normal",)
 
     rho: float = Field(ge=1e-18, le=1e18, description="ρ")
@@ -48,22 +47,13 @@ class Parameters(bandit.Algorithm):
         own = phases(setting.n_arms, math.sqrt(1 / (2 * self.rho)))
         return record(beta=self.beta, inverse=1 / self.rho, **own)
 
-    def mechanism(self) -> str:
-        return "Gaussian noise on the sum of each phase"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Noisy("sums")
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return [CAVEAT]
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Episodes are disjoint, and the mean of each is noised once. So the release of a gain is √(2ρ)-GDP."""
-        rho, view = self.rho * sensitivity**2, "all noisy means, and so all arms played"
+        """Phases are disjoint, and the sum of each is noised once. So the release of a gain is √(2ρ)-GDP."""
+        rho, view = self.rho * sensitivity**2, "all noisy sums, and so all arms played"
         one = Release("gaussian", math.sqrt(2 * rho))
         return [
             Guarantee(concentrated(rho, delta), delta, f"ρ-zCDP with ρ = {rho:.4g}, converted", "proved", view=view),
-            *noised(one, delta, "one Gaussian number hides a gain", "noisy mean", view, surely=one),
+            *noised(one, delta, "one Gaussian number hides a gain", "noisy sum", view, surely=one),
         ]
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:

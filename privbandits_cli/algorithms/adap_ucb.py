@@ -13,11 +13,11 @@ from pydantic import Field
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.mechanisms.phased import Phased, begin, phases
+from privbandits_cli.mechanisms.phased import Pure, begin, phases
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
-class Parameters(Phased):
+class Parameters(Pure):
     """ε, and β of the confidence width."""
 
     read = "paper"

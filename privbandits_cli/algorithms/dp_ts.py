@@ -56,12 +56,6 @@ class Parameters(lazy_dp_ts.Parameters):
     def mechanism(self) -> str:
         return "Laplace noise on the sum of each epoch, and a tree within it"
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return [
-            "The test of the noise observes the sum of each arm's first epoch, which has a single gain. Coupled "
-            "games give the privacy loss of a gain in all sums."
-        ]
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """A gain costs ε/2 in the sum of its epoch, and ε/2 in the levels of that epoch's tree.
 

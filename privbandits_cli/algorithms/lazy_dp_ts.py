@@ -61,9 +61,6 @@ class Parameters(bandit.Algorithm):
     def view(self, setting: Setting) -> views.View | None:
         return views.Noisy("sums")
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The test of the noise observes the sum of each arm's first epoch, which has a single gain."]
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The epochs of an arm are disjoint, and each is noised once; lower bound: the test of a noisy sum's sign."""
         source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"

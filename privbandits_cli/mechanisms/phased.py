@@ -22,13 +22,22 @@ from privbandits_cli.numerics.types import Floats
 
 Ratio = Annotated[float, Field(gt=1, le=1e9)]
 
-CAVEAT = "The test of the noise observes the sum of each arm's first phase. Coupled games observe all phases."
-
 
 class Phased(bandit.Algorithm):
-    """A learner that adds Lap(1/ε) to the sum of each phase; its step `update` is in this module."""
+    """A learner whose gains act through the noisy sums of its phases alone."""
 
     private = True
+
+    def mechanism(self) -> str:
+        return f"{'Gaussian' if 'normal' in self.drawn else 'Laplace'} noise on the sum of each phase"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Noisy("sums")
+
+
+class Pure(Phased):
+    """A learner that adds Lap(1/ε) to the sum of each phase; its step `update` is in this module."""
+
     drawn = ("laplace",)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
@@ -36,15 +45,6 @@ class Phased(bandit.Algorithm):
     def first_phase(self, setting: Setting) -> int:
         """The number of rounds in an arm's first phase."""
         return 1
-
-    def mechanism(self) -> str:
-        return "Laplace noise on the sum of each phase"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Noisy("sums")
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return [CAVEAT]
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε, because phases are disjoint, and noise is added to the sum of each once.
@@ -57,7 +57,7 @@ class Phased(bandit.Algorithm):
         return noised(one, delta, source, "noisy sum", view, surely=one.part(share))
 
 
-class Growing(Phased):
+class Growing(Pure):
     """A learner with parameters for the growth of its phases, and for the length of an arm's first phase."""
 
     later = frozenset({"first"})
