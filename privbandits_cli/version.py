@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.metadata import version
 
-__version__ = "1.0.0"
+__version__ = "2.0.0"
 TRIED = (0, 62), (0, 68)  # the first and the last version of numba
 
 

@@ -33,7 +33,6 @@ class Parameters(contextual.Adversary):
     """The gap, the best mean and the law of rewards."""
 
     display = "Arms on the sphere"
-    later = frozenset({"drawn"})
 
     gap: float = Field(0.0, ge=0, description="Δ, the least difference between the best mean and every other")
     best: float = Field(0.75, gt=0, lt=1, description="the best arm's mean")

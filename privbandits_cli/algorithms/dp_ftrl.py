@@ -7,11 +7,11 @@ have less noise at the same privacy.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import LOSSES, Release, noised, vectors
@@ -43,7 +43,6 @@ class Aggregating(linear.Algorithm):
     """A leader that receives the losses only through a counter (TreeBasedAgg, Algorithm 2, or another one)."""
 
     private = True
-    later = frozenset({"counter", "buffers"})
 
     delta: Chance | None = Field(None, description="δ of Gaussian noise; default T^-2")
     spare: counters.Spare = Field(
@@ -212,22 +211,6 @@ class Parameters(Aggregating):
     def instead(self) -> str:
         """The remedy: the other law of the noise."""
         return f"set nodes: {'laplace' if self.nodes == 'gaussian' else 'gaussian'}, or "
-
-    @model_validator(mode="before")
-    @classmethod
-    def _honest(cls, given: Any) -> Any:
-        """Replace the older value `honest` of `calibration`: by `nodes` if the release hides nodes, else `exact`."""
-        if not isinstance(given, Mapping) or given.get("calibration") != "honest":
-            return given
-        parts = {name: given.get(name, cls.model_fields[name].default) for name in ("nodes", "counter", "spare")}
-        return {**given, "calibration": "nodes" if hides_nodes(**parts) else "exact"}
-
-    def recorded(self) -> dict[str, Any]:
-        """Results record `nodes` as `honest`, its older name, and `exact` as well if the release hides no node."""
-        out = super().recorded()
-        if out["calibration"] == "nodes" or (out["calibration"] == "exact" and not self.hides_nodes()):
-            out["calibration"] = "honest"
-        return out
 
     def hides_nodes(self) -> bool:
         """Whether the exact ε is less than that of all nodes of a loss."""

@@ -93,7 +93,6 @@ class Parameters(contextual.Algorithm):
         "blt": {"calibration": "exact", "counter": "blt"},
         "paper": {"calibration": "printed"},
     }
-    later = frozenset({"counter", "buffers", "eigenvalues", "deviations", "shift_by"})
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
     delta: Chance = Field(description="δ")

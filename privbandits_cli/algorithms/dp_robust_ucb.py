@@ -33,7 +33,6 @@ class Parameters(Optimist):
     display = "DP-Robust-UCB"
     private = True
     drawn = ("laplace",)
-    later = frozenset({"counter"})
     calibrations: ClassVar = {"certified": {}, "paper": {"levels": "printed"}}
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")

@@ -32,7 +32,6 @@ class Parameters(linear.Algorithm):
     display = "DP-SCRiBLe"
     private = True
     calibrations: ClassVar = {"certified": {}, "paper": {"calibration": "printed"}}
-    formerly: ClassVar = {"calibration": {"corrected": "honest"}}
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε")
     noise: Literal["vector", "scalar"] = Field(

@@ -45,7 +45,6 @@ class Parameters(bandit.Algorithm):
     display = "DP-UCB"
     private = True
     drawn = ("laplace",)
-    later = frozenset({"counter"})
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     bonus: Literal["with_nu", "without_nu", "mishra_thakurta", "azize", "chernoff"] = Field(

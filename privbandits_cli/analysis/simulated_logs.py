@@ -32,7 +32,7 @@ def linear_world(theta: Floats, rows: int, seed: int, trial: int, law: Law = "ga
 
 def contextual_world(adversary: Adversary, setting: Setting, rows: int, seed: int, trial: int) -> World:
     """The arms of the first rounds of a contextual game, as features of every action."""
-    rng = stream(seed, "contexts", adversary.identity(), trial=trial)
+    rng = stream(seed, "contexts", adversary.name, trial=trial)
     arms, means = next(iter(adversary.arms(setting, rng, [range(1, rows + 1)])))
     return World(arms.transpose(0, 2, 1).copy(), means.copy(), adversary.law())
 

@@ -40,7 +40,7 @@ class PlaysFile(players.Adversary):
 
     def identity(self) -> str:
         """Name and parameters without the path: the content of the file counts, not its location."""
-        return json.dumps({k: v for k, v in self.recorded().items() if k != "path"}, sort_keys=True)
+        return json.dumps({k: v for k, v in self.described().items() if k != "path"}, sort_keys=True)
 
     @property
     def file(self) -> str:
@@ -122,7 +122,6 @@ class PlaysActions(PlaysFile, contextual.Adversary):
     The arm of action a is e_a ⊗ z with z = (1, x)/√2, so a linear learner has a separate model for each action.
     """
 
-    later = frozenset({"features"})
     linear = False
     nonnegative = True
 

@@ -70,7 +70,7 @@ class Curve:
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of both players that are set, as in summary.csv; names have columns of their own."""
-        sides = {"adversary": self.adversary.recorded(), "algorithm": self.algorithm.recorded()}
+        sides = {"adversary": self.adversary.described(), "algorithm": self.algorithm.described()}
         found = {
             side: {k: v for k, v in values.items() if v is not None and k != "name"} for side, values in sides.items()
         }
@@ -259,9 +259,7 @@ def _curve(
     if setting.space is not None:
         computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
     if setting.contexts is not None:
-        known = setting.contexts._asdict()
-        del known["nonnegative"]  # it follows from the adversary, and older results do not have it
-        computed |= {"contexts": known, "planned_horizon": setting.horizon}
+        computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
     included = [*loader.modules(adversary), *loader.modules(algorithm)]
     if included:
         computed["included"] = [loader.source_of(name).identity for name in included]

@@ -38,20 +38,19 @@ class Variant:
     def described(self) -> dict[str, Any]:
         """The entry of a config that gives this variant; a list of one value keeps a parameter swept."""
         drawn = {"label": self.label, "panel": self.panel}
-        return _relisted(self.parameters.recorded(), self.swept) | {key: text for key, text in drawn.items() if text}
+        return _relisted(self.parameters.described(), self.swept) | {key: text for key, text in drawn.items() if text}
 
 
-def _relisted(recorded: Mapping[str, Any], swept: Mapping[str, Any]) -> dict[str, Any]:
+def _relisted(described: Mapping[str, Any], swept: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name, value in recorded.items():
+    for name, value in described.items():
         if isinstance(value, Mapping):  # `swept` has the name of a swept base, and its parameters under dotted names
             inside = f"{name}."
             inner = {key.removeprefix(inside): x for key, x in swept.items() if key.startswith(inside)}
             out[name] = [_relisted(value, inner)] if name in swept else _relisted(value, inner)
         else:
             out[name] = [swept[name]] if name in swept else value
-    unrecorded = {name: [value] for name, value in swept.items() if "." not in name and name not in out}
-    return out | unrecorded  # these have their defaults
+    return out
 
 
 def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:

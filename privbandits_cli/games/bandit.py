@@ -234,9 +234,8 @@ class Seat(driver.Seat):
         setting, self.asked = games.match.setting, asked(algorithm, games.match.setting)
         memory, observed = games.adversary.reaction()
         super().__init__(algorithm, loop, _first_record(algorithm, setting, memory), trials)
-        names = algorithm.identity(), games.adversary.identity()
         kinds = self.asked.periods | self.asked.counts
-        self.sources = {kind: fill_of(kind, *games.streams(kind, *names)) for kind in kinds}
+        self.sources = {kind: fill_of(kind, *games.streams(kind, algorithm)) for kind in kinds}
         rooms = {kind: games.room(kind) for kind in self.asked.periods}
         rooms |= {kind: games.room(kind, count) for kind, count in self.asked.counts.items()}
         self.rooms = Numbers(*(rooms.get(kind, games.nothing) for kind in Numbers._fields))
@@ -302,7 +301,7 @@ class Games(driver.Games):
         return BYTES // (8 * len(self.trials) * most)
 
     def tables(self) -> Iterator[Floats]:
-        rngs = self.streams("gains", self.adversary.identity())
+        rngs = self.streams("gains", self.adversary)
         for gains in self.adversary.gains_in_lanes(self.match.setting, rngs, self.blocks):
             yield np.ascontiguousarray(gains, np.float64)
 

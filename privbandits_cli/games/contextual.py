@@ -246,8 +246,7 @@ class Seat(driver.Seat):
         self.most = known.norm**2 * (1 + SLACK)
         law = [*LAWS].index(games.adversary.law())
         super().__init__(algorithm, loop, _first_record(algorithm, setting, law, self.most), trials)
-        names = algorithm.identity(), games.adversary.identity()
-        self.rngs = games.streams("noise", *names, trials=trials)
+        self.rngs = games.streams("noise", algorithm, trials=trials)
         for words, rng in zip(self.records["player"]["words"], self.rngs, strict=True):
             words[:] = words_of(rng)["words"]
         self.source, self.optimistic = "", False
@@ -264,9 +263,8 @@ class Seat(driver.Seat):
             if self.optimistic:
                 guards.check_optimistic(self.modules, ellipsoid.optimistic)
             shape, growing = (known.dimension, setting.n_arms), algorithm.promises_all("growing")
-            crowds = [
-                new_crowd(crowd, *shape, growing, rng) for rng in games.streams("contexts", *names, trials=trials)
-            ]
+            rngs = games.streams("contexts", algorithm, trials=trials)
+            crowds = [new_crowd(crowd, *shape, growing, rng) for rng in rngs]
             self.dealers = [Dealer(shape, own, np.zeros((0, 0) if self.optimistic else shape)) for own in crowds]
 
     def given(self, table: tuple[Any, ...], rounds: range) -> tuple[Any, ...]:
@@ -308,7 +306,7 @@ class Games(driver.Games):
         super().__init__(match, trials, wanted, block)
         assert isinstance(match.adversary, Adversary)
         self.adversary, self.setting = match.adversary, match.setting
-        self.rngs = self.streams("contexts", self.adversary.identity())
+        self.rngs = self.streams("contexts", self.adversary)
         self.events = [self.adversary.events_of_log(self.setting, rng) for rng in self.rngs]
         self.ahead = self.events[0] is None and self.adversary.on_demand() is None
 
@@ -343,7 +341,7 @@ class Games(driver.Games):
         d, n, foe = self.setting.known().dimension, len(self.trials), self.adversary
         own = Adversary if guards.is_own(foe) else type(foe)  # a file of one's own has the method `arms` alone
         arms = own.arms_together(foe, self.setting, self.rngs, self.blocks) if self.ahead else repeat(None)
-        fill = fill_of(REWARDS[foe.law()].kind, *self.streams("rewards", foe.identity()))
+        fill = fill_of(REWARDS[foe.law()].kind, *self.streams("rewards", foe))
         numbers = aligned((self.size, n), np.float64)
         for rounds in self.blocks():
             rows = next(arms)

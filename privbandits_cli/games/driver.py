@@ -17,10 +17,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from privbandits_cli.games import guards
 from privbandits_cli.games.lockstep import NONE, Loop, Words, collect, place, spread
 from privbandits_cli.games.match import Match
+from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.games.steps import blocks, composition
 from privbandits_cli.numerics.jit import Records, bind, compile_step, unbound
@@ -76,9 +78,9 @@ class Games(ABC):
         """The rounds of each block."""
         return blocks(self.horizon, self.size)
 
-    def streams(self, kind: str, *names: str, trials: Sequence[int] | None = None) -> list[Any]:
-        """A random stream for each trial."""
-        return [stream(self.match.seed, kind, *names, trial=trial) for trial in trials or self.trials]
+    def streams(self, kind: str, player: Parameters, trials: Sequence[int] | None = None) -> list[Generator]:
+        """For each trial, the random stream of a player's numbers of a kind; its parameters do not matter."""
+        return [stream(self.match.seed, kind, player.name, trial=trial) for trial in trials or self.trials]
 
 
 class Seat(ABC):

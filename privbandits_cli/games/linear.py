@@ -230,8 +230,8 @@ class Seat(driver.Seat):
         assert isinstance(algorithm, Algorithm)
         self.algorithm, self.setting = algorithm, games.setting
         super().__init__(algorithm, loop, _first_record(algorithm, games.setting), trials)
-        names = algorithm.identity(), games.match.adversary.identity()
-        self.fills = {kind: wide_fill_of(kind, *games.streams(kind, *names, trials=trials)) for kind in Draws._fields}
+        streams = {kind: games.streams(kind, algorithm, trials=trials) for kind in Draws._fields}
+        self.fills = {kind: wide_fill_of(kind, *rngs) for kind, rngs in streams.items()}
 
     def given(self, table: Losses, rounds: range) -> tuple[Any, ...]:
         n, own = len(self.records), guards.guarded(self.modules)
@@ -295,7 +295,7 @@ class Games(driver.Games):
 
     def tables(self) -> Iterator[Losses]:
         adversary, allowed, spare = self.match.adversary, loss_set(self.setting), len(self.trials) - self.wanted
-        rngs = self.streams("gains", adversary.identity(), trials=self.trials[: self.wanted])
+        rngs = self.streams("losses", adversary, trials=self.trials[: self.wanted])
         sources = [_losses(adversary, self.setting, rng, self.blocks) for rng in rngs]
         for rounds in self.blocks():
             rows = [next(source) for source in sources]

@@ -46,24 +46,17 @@ class Parameters(BaseModel):
 
     game: ClassVar[str]
     display: ClassVar[str] = ""  # the name in figures; empty: the name of the file
-    later: ClassVar[frozenset[str]] = frozenset()  # parameters that older results do not have; see `recorded`
-    formerly: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # older words for values of a parameter, likewise
 
     @model_validator(mode="before")
     @classmethod
-    def _as_of_today(cls, given: Any) -> Any:
-        """Drop null for a parameter that may be left out, and replace the older words in `formerly` by today's."""
+    def _without_null(cls, given: Any) -> Any:
+        """Drop null for a parameter that may be left out."""
         if not isinstance(given, Mapping):
             return given
         fields = cls.model_fields
-        found = {
+        return {
             name: x for name, x in given.items() if x is not None or name not in fields or not _may_lack(fields[name])
         }
-        for name, words in cls.formerly.items():
-            today = {old: new for new, old in words.items()}
-            if isinstance(found.get(name), str):
-                found[name] = today.get(found[name], found[name])
-        return found
 
     def replace(self, **values: Any) -> Self:
         """The same parameters with these values."""
@@ -96,26 +89,9 @@ class Parameters(BaseModel):
             out[field] = value
         return out
 
-    def recorded(self) -> dict[str, Any]:
-        """The parameters as older results record them: no new parameter at its default, values in their former words.
-
-        A parameter that joins an algorithm, or a better word, then changes neither the random numbers nor the keys of
-        older results.
-        """
-        out = self.described()
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
-            if isinstance(value, Parameters):
-                out[name] = value.recorded()
-            elif name in self.later and value == field.default:
-                del out[name]
-            elif name in self.formerly:
-                out[name] = self.formerly[name].get(value, value)
-        return out
-
     def identity(self) -> str:
         """Canonical JSON of name and parameters; two players with the same identity play the same."""
-        return json.dumps(self.recorded(), sort_keys=True, allow_nan=False)
+        return json.dumps(self.described(), sort_keys=True, allow_nan=False)
 
 
 def _may_lack(field: FieldInfo) -> bool:

@@ -60,8 +60,6 @@ class Pure(Phased):
 class Growing(Pure):
     """A learner with parameters for the growth of its phases, and for the length of an arm's first phase."""
 
-    later = frozenset({"first"})
-
     alpha: Ratio = Field(2.0, description="α, by which the plays of an arm grow in a phase")
     first: float = Field(0.0, ge=0, le=1e9, description="an arm's first phase has ⌈first/ε⌉ rounds, at least one")
 
