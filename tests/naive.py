@@ -1103,7 +1103,7 @@ def learner(
 
 def gain_table(adversary: Adversary, setting: Setting, seed: int, trial: int) -> np.ndarray:
     """All gains of a game `[rounds, arms]`, generated before the game starts, as in the paper."""
-    rng = stream(seed, "gains", adversary.identity(), trial=trial)
+    rng = stream(seed, "gains", adversary.name, trial=trial)
     (table,) = adversary.gains(setting, rng, [range(1, int(setting.horizon) + 1)])
     return np.asarray(table, float)
 
@@ -1117,11 +1117,10 @@ def regrets(
     """
     means = adversary.mean_gains(setting)
     table = gain_table(adversary, setting, seed, trial)
-    names = (algorithm.identity(), adversary.identity())
-    sources = {"uniform": stream(seed, "uniform", *names, trial=trial).random}
-    sources["laplace"] = standard_laplace(stream(seed, "laplace", *names, trial=trial))
-    sources["normal"] = stream(seed, "normal", *names, trial=trial).standard_normal
-    words = iter(stream(seed, "bits", *names, trial=trial).bit_generator.random_raw, None)
+    sources = {"uniform": stream(seed, "uniform", algorithm.name, trial=trial).random}
+    sources["laplace"] = standard_laplace(stream(seed, "laplace", algorithm.name, trial=trial))
+    sources["normal"] = stream(seed, "normal", algorithm.name, trial=trial).standard_normal
+    words = iter(stream(seed, "bits", algorithm.name, trial=trial).bit_generator.random_raw, None)
     sources["bits"] = lambda: np.uint64(next(words))
     now: dict[str, float] = {}  # this round's numbers; using a kind that is not due raises an error
 

@@ -430,14 +430,11 @@ LEARNERS = {
 def regrets(match, trial):
     """Pseudo-regrets `[algorithms, checkpoints]` of one trial, each algorithm in a game of its own."""
     adversary, _, setting, checkpoints, seed = match
-    foe = adversary.identity()
     out = np.zeros((len(match.algorithms), len(checkpoints)))
     for k, algorithm in enumerate(match.algorithms):
-        learner = LEARNERS[algorithm.name](
-            algorithm, setting, stream(seed, "noise", algorithm.identity(), foe, trial=trial)
-        )
-        table = games(adversary, setting, stream(seed, "contexts", foe, trial=trial))
-        reward = rewards(adversary, stream(seed, "rewards", foe, trial=trial))
+        learner = LEARNERS[algorithm.name](algorithm, setting, stream(seed, "noise", algorithm.name, trial=trial))
+        table = games(adversary, setting, stream(seed, "contexts", adversary.name, trial=trial))
+        reward = rewards(adversary, stream(seed, "rewards", adversary.name, trial=trial))
         total = 0.0
         for t in range(1, int(checkpoints[-1]) + 1):
             arms, means = next(table)

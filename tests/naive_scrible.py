@@ -94,14 +94,13 @@ def regrets(game, trial=0):
     """Regret after each round of a match with one algorithm; with `epsilon`, the private one."""
     adversary, (algorithm,), setting, checkpoints, seed = game
     horizon, space, n = int(checkpoints[-1]), setting.space, setting.n_arms
-    names = algorithm.identity(), adversary.identity()
     private = hasattr(algorithm, "epsilon")
     width = {"vector": n, "scalar": 1}[algorithm.noise] if private else 0
     uniform, noise = np.empty(horizon), np.empty(horizon * width)
     for kind, out in (("uniform", uniform), ("laplace", noise)):
-        wide_fill_of(kind, stream(seed, kind, *names, trial=trial))(out)
+        wide_fill_of(kind, stream(seed, kind, algorithm.name, trial=trial))(out)
     eta = (algorithm.base if private else algorithm).eta
-    gains = stream(seed, "gains", adversary.identity(), trial=trial)
+    gains = stream(seed, "losses", adversary.name, trial=trial)
     table = np.concatenate(list(adversary.losses(setting, gains, [range(1, horizon + 1)])))
     estimates, suffered, out = np.zeros(n), 0.0, []
     for t, losses in enumerate(table):

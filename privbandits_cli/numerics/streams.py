@@ -1,8 +1,8 @@
-"""Random streams, each identified by names (of the player, of the purpose) and a trial.
+"""Random streams, each of a seed, names (of the kind of number, of the player) and a trial.
 
-A stream's numbers depend only on its seed, names and trial, never on the order in which streams are made, on how many
-there are or on the number of jobs. Adding an algorithm, raising the number of trials or resuming an interrupted run
-therefore changes no other number.
+The numbers of a stream depend on nothing else: not on the player's parameters or its opponent, on the order in which
+streams are made, on how many there are, or on the number of jobs. Adding an algorithm, raising the number of trials or
+resuming an interrupted run therefore changes no other number.
 """
 
 from functools import lru_cache

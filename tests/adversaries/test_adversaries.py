@@ -39,7 +39,7 @@ def test_bounded_adversaries_have_gains_in_the_unit_interval(name, n_arms):
 def test_gains_do_not_depend_on_where_blocks_end(name, size):
     setting = Setting(2000, 4)
     adversary = foe(name).tuned(setting)
-    rng = stream(1, "gains", adversary.identity(), trial=0)
+    rng = stream(1, "gains", adversary.name, trial=0)
     parts = list(adversary.gains(setting, rng, blocks(2000, size)))
     np.testing.assert_array_equal(np.concatenate(parts).astype(float), table(name))
 

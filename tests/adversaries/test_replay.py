@@ -41,7 +41,7 @@ def gains(horizon=300, size=300, trial=0, **parameters):
     adversary = replay.Parameters(**({"path": "log.csv"} | parameters))
     assert not list(adversary.errors(setting))
     ready = adversary.tuned(setting)
-    rng = stream(1, "gains", ready.identity(), trial=trial)
+    rng = stream(1, "gains", ready.name, trial=trial)
     return np.concatenate(list(ready.gains(setting, rng, blocks(horizon, size))))
 
 
@@ -115,7 +115,7 @@ def test_regret_is_that_of_the_log():
     """Uniform play: the best column's sum less what its own arms earned."""
     uniform = Registry().find("algorithms", "uniform")()
     game = match(replay.Parameters(path="log.csv"), [uniform], 300, n_arms=3)
-    u = stream(7, "uniform", uniform.identity(), game.adversary.identity(), trial=0).random(300)
+    u = stream(7, "uniform", "uniform", trial=0).random(300)
     earned = ROWS[np.arange(300), (3 * u).astype(int)].sum()
     assert play(game, [0])[0, 0, 0] == pytest.approx(ROWS.sum(axis=0).max() - earned, abs=1e-9)
 

@@ -183,12 +183,6 @@ def test_a_counter_is_for_sums_of_one_tree():
     assert found.mechanism().startswith("one smooth tree per arm") and found.guarantee(setting).epsilon == 1.0
 
 
-@pytest.mark.parametrize("name", ["dp_ucb", "dp_robust_ucb"])
-def test_results_without_a_counter_keep_their_identity(name):
-    assert "counter" not in make(name, counter="tree").tuned(Setting(1000, 2)).identity()
-    assert "k_ary" in make(name, counter="k_ary").identity()
-
-
 @pytest.mark.usefixtures("by_hand")
 def test_ldp_robust_ucb_reports_by_hand():
     """v = 1, u = 1, ε = 4, truncation 0.5: in round 1 B = √(4 √(1/(4 ln 2))) / 2 = 0.775, noise 0.387 a unit."""

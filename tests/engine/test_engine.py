@@ -33,6 +33,7 @@ from privbandits_cli.engine.store import Busy, Store, code_here
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.files import DiskWarning, write_atomically
 from privbandits_cli.experiment.plan import make_plan
+from privbandits_cli.games import bandit
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import SMALL, some
 
@@ -263,19 +264,17 @@ def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path, monkeypatch):
 @pytest.fixture
 def breaks(monkeypatch):
     """EXP3 raises in trials 3 and 11 against the stochastic adversary."""
-    from privbandits_cli.games import driver
+    real = bandit.Seat.__init__
 
-    real = driver.stream
-
-    def stream(seed, kind, *players, trial):
-        if [json.loads(name)["name"] for name in players] == ["exp3", "stochastic"] and trial in (3, 11):
+    def start(seat, games, algorithm, loop, trials):
+        if (algorithm.name, games.adversary.name) == ("exp3", "stochastic") and {3, 11} & set(trials):
             raise ZeroDivisionError("on purpose")
-        return real(seed, kind, *players, trial=trial)
+        real(seat, games, algorithm, loop, trials)
 
-    monkeypatch.setattr(driver, "stream", stream)
+    monkeypatch.setattr(bandit.Seat, "__init__", start)
 
 
-DEADLY = '''"""A game of zeros. A trial whose first random number is below 0.1 kills the process that plays it."""
+DEADLY = '''"""A game of zeros. A trial whose first random number is below 0.25 kills the process that plays it."""
 
 import os
 
@@ -291,7 +290,7 @@ class Parameters(bandit.Adversary):
 
     def gains(self, setting, rng, blocks):
         """Zeros."""
-        if rng.random() < 0.1 and os.getpid() != PARENT:
+        if rng.random() < 0.25 and os.getpid() != PARENT:
             os.kill(os.getpid(), 9)
         for rounds in blocks:
             yield np.zeros((len(rounds), setting.n_arms))
@@ -305,14 +304,12 @@ def test_only_chunks_that_kill_their_process_fail(small, tmp_path, trials):
     changes = [f"include={tmp_path / 'deadly.py'}", "adversary=[deadly, stochastic]", "algorithms=[exp3]"]
     changes.append(f"trials={trials}")
     plan, *_ = outputs(tmp_path / "bad", small, *changes, jobs=2, engine="processes")
-    (foe,) = {curve.adversary.identity() for curve in plan.curves if curve.adversary.name == "deadly"}
-    fatal = {trial for trial in range(trials) if stream(3, "gains", foe, trial=trial).random() < 0.1}
+    fatal = {trial for trial in range(trials) if stream(3, "gains", "deadly", trial=trial).random() < 0.25}
     failures = manifest(tmp_path / "bad")["failures"]
     failed = {failure["trial"] for failure in failures}
     assert failures[0]["error"] == "the worker process died" and {f["adversary"] for f in failures} == {"deadly"}
-    chunks = [
-        chunk for chunk in plan.chunks(lambda curve: np.empty(0, np.int64), 2) if foe in chunk.match[0].identity()
-    ]
+    every = plan.chunks(lambda curve: np.empty(0, np.int64), 2)
+    chunks = [chunk for chunk in every if chunk.match.adversary.name == "deadly"]
     assert fatal and failed == {trial for chunk in chunks if fatal & {*chunk.trials} for trial in chunk.trials}
     assert len(failed) < trials
 

@@ -229,7 +229,7 @@ def test_basis_arms_are_a_bandit(plain):
 
     marks = [10, 300] if plain else [10, 300, 3000]
     played = match(foe("basis_arms", means=[0.9, 0.6, 0.3]), [make("linucb")], 3000, 3, 3, checkpoints=marks)
-    numbers = stream(played.seed, "rewards", played.adversary.identity(), trial=0).random(3000)
+    numbers = stream(played.seed, "rewards", played.adversary.name, trial=0).random(3000)
     arms = bandit_twin.Parameters(s=math.sqrt(3), sigma=0.5, alpha=played.algorithms[0].alpha)
     rival = bandit_twin.Table(list(numbers), [0.9, 0.6, 0.3])
     as_bandit = Match(rival, [arms], bandit.Setting(3000, 3), played.checkpoints, 0)

@@ -43,7 +43,7 @@ def game(adversary, space, horizon=1000, algorithms=None, checkpoints=None, seed
 
 def played(adversary, space, horizon, size, trial=0):
     known = adversary.revealed(setting(space, horizon))
-    found = adversary.losses(known, stream(5, "gains", adversary.identity(), trial=trial), blocks(horizon, size))
+    found = adversary.losses(known, stream(5, "losses", adversary.name, trial=trial), blocks(horizon, size))
     return np.concatenate(list(found)), known
 
 
@@ -261,7 +261,7 @@ def test_a_bandits_gains_are_losses_of_experts():
     found = linear.play(game(against, Simplex(4), 500), trials=[0])[0, 0, 0]
     known = against.revealed(Setting(500, 4))
     gains = np.concatenate(
-        list(against.gains(known, stream(5, "gains", against.identity(), trial=0), blocks(500, 500)))
+        list(against.gains(known, stream(5, "losses", against.name, trial=0), blocks(500, 500)))
     ).astype(float)
     eta, total, suffered = (np.log(4) / 500) ** 0.5, np.zeros(4), 0.0
     for loss in 1 - gains:

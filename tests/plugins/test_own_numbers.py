@@ -161,10 +161,10 @@ def test_each_number_comes_from_the_stream_of_its_kind(monkeypatch):
     match, seen = planned(CHECKED), []
     watch_states(monkeypatch, lambda states: seen.append(states.copy()))
     play(match, [5], block=77)
-    state, names = seen[-1][0], (match.algorithms[0].identity(), match.adversary.identity())
+    state, name = seen[-1][0], match.algorithms[0].name
 
     def own(kind):
-        return stream(match.seed, kind, *names, trial=5)
+        return stream(match.seed, kind, name, trial=5)
 
     laplace = np.empty(300)
     fill_of("laplace", own("laplace"))(laplace)
