@@ -11,9 +11,10 @@ chosen by the trials that are reported, and the choice is not private, so that t
 parameters that are chosen beforehand. a beats b in a game if its regret is smaller by more than rounding; a tie is half
 a win. This is the protocol of the repository private-contextual-bandits of alex-rbch (2026).
 
-The interval of a rate is a bootstrap over trials: 2,000 times the trials of each game are drawn again, the same ones
-for all algorithms, and the best parameters are chosen anew. So it says what chance does in these games, and nothing of
-other games. It rests on the trials that were played: `open` counts the games that one further trial could turn.
+The interval of a rate is a bootstrap over trials: 2,000 times the trials are drawn again, the same ones for all games
+and algorithms, because a trial has the same random numbers in all of them, and the best parameters are chosen anew. So
+it says what chance does in these games, and nothing of other games. It rests on the trials that were played: `open`
+counts the games that one further trial could turn.
 """
 
 import math
@@ -111,7 +112,7 @@ def _in_folder(folder: Path) -> Iterator[Best]:
         regrets = np.array([[curve.finals[trial] for trial in trials] for curve in curves])  # [curves, trials]
         means = regrets.mean(axis=1)
         chosen = curves[int(means.argmin())]
-        shares = _shares(len(trials), game)
+        shares = _shares(len(trials))
         drawn = np.array([(own[:, None] * shares).sum(axis=0) for own in regrets]).min(axis=0)
         yield Best(
             game, epsilon, name, float(means.min()), len(curves), _named(chosen), len(trials), chosen.finals, drawn
@@ -123,9 +124,9 @@ def _named(curve: Measured) -> str:
     return ", ".join(f"{name} = {value}" for name, value in curve.swept.items() if name != "epsilon")
 
 
-def _shares(n: int, game: str) -> Floats:
+def _shares(n: int) -> Floats:
     """How often each of n trials is in each bootstrap sample, as a part of n, `[n, draws]`."""
-    counts = stream(0, "wins", game, trial=0).multinomial(n, np.full(n, 1 / n), DRAWS)
+    counts = stream(0, "wins", trial=0).multinomial(n, np.full(n, 1 / n), DRAWS)
     return counts.T / n
 
 
@@ -150,7 +151,7 @@ def rates(every: Sequence[Best]) -> list[Rate]:
 
 def _open(one: Best, other: Best) -> bool:
     """Whether one further trial of the chosen curves could change who has less regret."""
-    pair = two(*(mean(best.game, best.regrets) for best in (one, other)))
+    pair = two(mean(one.regrets), mean(other.regrets))
     won = _won(pair.a.value, pair.b.value)
     return any(_won(further.value, 0.0) != won for further in pair.further(1.0))
 

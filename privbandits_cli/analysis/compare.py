@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -39,8 +39,7 @@ def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
 
     tolerance: the largest difference of the means, as a part of b's, that counts as `within`. A curve is `within` or
     `beyond` only if the 95 % interval of the difference lies on that side of the tolerance, and one further trial could
-    not change this. Trials are paired if both
-    folders have them, with the same seed and the same parameters of both players; else the means are independent
+    not change this. With the same seed the trials that both folders have are paired; else the means are independent
     (Welch). FileNotFoundError or ValueError if a folder's CSVs are missing or are no tables of regrets.
     """
     one, other = (read(folder) for folder in (a, b))
@@ -55,12 +54,12 @@ def _difference(
     assert found is not None
     if a is None or b is None or not a.finals or not b.finals:
         there = a if a and a.finals else b
-        mean = estimates.mean("", there.finals).value if there and there.finals else None
+        mean = estimates.mean(there.finals).value if there and there.finals else None
         if there is a:
             return Difference(found.title, "only in A", mean, None, None, None, "")
         return Difference(found.title, "only in B", None, mean, None, None, "")
     if a.finals == b.finals:
-        mean = estimates.mean("", a.finals).value
+        mean = estimates.mean(a.finals).value
         summary = _summary(a, b)
         same = a.rounds.keys() == b.rounds.keys() and a.parameters == b.parameters
         verdict: Judgement = "summary differs" if summary else "identical" if same else "within"
@@ -88,11 +87,10 @@ def _summary(a: Measured, b: Measured) -> str:
 
 def _paired(a: Measured, b: Measured, seeded_alike: bool) -> Two:
     common = a.finals.keys() & b.finals.keys()
-    alike = seeded_alike and not differing(a.parameters, b.parameters) and max(a.rounds) == max(b.rounds)
-    if alike and len(common) > 1:
-        ends = [estimates.mean("one game", {trial: x[trial] for trial in sorted(common)}) for x in (a.finals, b.finals)]
-        return two(*ends)
-    return two(estimates.mean("A", a.finals), estimates.mean("B", b.finals))
+    if seeded_alike and len(common) > 1:
+        one, other = (estimates.mean({trial: x[trial] for trial in sorted(common)}) for x in (a.finals, b.finals))
+        return two(one, other)
+    return two(estimates.mean(a.finals), estimates.mean(b.finals), independent=True)
 
 
 def _judged(pair: Two, tolerance: float) -> tuple[Judgement, bool]:
@@ -103,7 +101,7 @@ def _judged(pair: Two, tolerance: float) -> tuple[Judgement, bool]:
     """
     a, b = pair.a, pair.b
     if b.value < 0:
-        pair = two(_mirrored(a), _mirrored(b))
+        pair = replace(pair, a=_mirrored(a), b=_mirrored(b))
     low, low_fragile = pair.judged(1 - tolerance, CONFIDENCE, _side, "not decided")
     high, high_fragile = pair.judged(1 + tolerance, CONFIDENCE, lambda x, y: _side(-y, -x), "not decided")
     verdict: Judgement = "within" if low == high == "within" else "beyond" if "beyond" in (low, high) else "not decided"
@@ -116,7 +114,7 @@ def _side(low: float, high: float) -> Judgement:
 
 
 def _mirrored(one: Estimate) -> Estimate:
-    return estimates.mean(one.game, {trial: -x for trial, x in one.regrets.items()})
+    return estimates.mean({trial: -x for trial, x in one.regrets.items()})
 
 
 def _basis(pair: Two, a: Measured, b: Measured) -> str:

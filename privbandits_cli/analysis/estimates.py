@@ -1,6 +1,9 @@
-"""Means over trials with their errors; differences and ratios of two means, paired if the game is shared; slopes.
+"""Means over trials with their errors; differences and ratios of two means; slopes.
 
-Inference is on the mean of the regret over trials, by Student's t; a slope has the degrees of freedom of one point.
+Inference is on the mean of the regret over trials, by Student's t. The curves of an experiment share random numbers: a
+trial of one curve may depend on the same trial of another. Different trials are independent. So means are compared
+trial by trial, and the error of a slope is that of the mean of one number for each trial.
+
 Student's t is no proof: a sample says little about a law with a heavy tail. So there are two more intervals. `further`
 is Student's after one more trial, twice as far from the mean as any so far. `sure` holds for every law between known
 limits: with a confidence of 1 - α the distribution function is nowhere further than √(ln(2/α)/2n) from that of the
@@ -10,7 +13,7 @@ sample (Dvoretzky, Kiefer & Wolfowitz 1956, Massart 1990), so the mean is betwee
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -28,7 +31,6 @@ class Estimate:
     value: float
     error: float = 0.0
     trials: int = 0  # the number of trials; 0 if the number is exact
-    game: str = ""  # the game of its regrets
     regrets: Mapping[int, float] = field(default_factory=dict)  # trial -> regret; empty if only the mean is known
     limits: tuple[float, float] = (-math.inf, math.inf)  # between which every regret lies
     remark: str = ""  # for a reader, after the value
@@ -44,11 +46,13 @@ class Estimate:
         x = np.array(list(self.regrets.values()))
         far = 2 * (float(np.abs(x - self.value).max()) if len(x) else (n - 1) * self.error)
         steps = (max(low, self.value - far) - self.value, min(high, self.value + far) - self.value)
+        return [self._with(step) for step in steps]
+
+    def _with(self, step: float) -> "Estimate":
+        """The mean with one more trial, which is so far from it."""
+        n = self.trials
         square = (n - 1) * self.error**2 * n  # the sum of squared deviations
-        return [
-            Estimate(self.value + step / (n + 1), math.sqrt((square / n + step**2 / (n + 1)) / (n + 1)), n + 1)
-            for step in steps
-        ]
+        return Estimate(self.value + step / (n + 1), math.sqrt((square / n + step**2 / (n + 1)) / (n + 1)), n + 1)
 
     def sure(self, confidence: float) -> tuple[float, float]:
         """An interval of the mean for regrets of any law between their limits; the limits if only the mean is known."""
@@ -62,19 +66,20 @@ class Slope(Estimate):
 
     x: Floats = field(default_factory=lambda: np.zeros(0))
     means: tuple[Estimate, ...] = ()
-    together: bool = False  # whether the means are over the same trials
 
     def further(self) -> list[Estimate]:
-        """The slope after one more trial of one mean; if they are over the same trials, of all, at their worst."""
+        """The slope after one more trial of all means, at their worst."""
         more = [mean.further() for mean in self.means]
-        if not all(more):
+        if not all(more) or not math.isfinite(self.error):
             return []
-        if self.together:
-            rising = np.log(self.x) > np.log(self.x).mean()
-            ends = [[each[int(up == side)] for each, up in zip(more, rising, strict=True)] for side in (False, True)]
-        else:
-            ends = [[*self.means[:i], one, *self.means[i + 1 :]] for i, each in enumerate(more) for one in each]
-        return [slope_of(self.x, one, self.together) for one in ends]
+        rising = np.log(self.x) > np.log(self.x).mean()
+        ends = [[each[int(up == side)] for each, up in zip(more, rising, strict=True)] for side in (False, True)]
+        found = []
+        for end in ends:
+            steps = [(one.value / mean.value - 1) * one.trials for one, mean in zip(end, self.means, strict=True)]
+            moved, after = self._with(float(_weights(self.x) @ steps)), slope_of(self.x, end)
+            found.append(replace(moved, value=after.value) if math.isfinite(after.error) else after)
+        return found
 
     def sure(self, confidence: float) -> tuple[float, float]:
         """An interval for regrets of any law between their limits, joint over the means."""
@@ -90,11 +95,11 @@ class Slope(Estimate):
         return float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
 
 
-def mean(game: str, regrets: Mapping[int, float], limits: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """The mean over trials of the regrets in a game; the error of a single trial is infinite."""
+def mean(regrets: Mapping[int, float], limits: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
+    """The mean of regrets over trials; the error of a single trial is infinite."""
     x = np.array(list(regrets.values()))
     error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.inf
-    return Estimate(float(x.mean()), error, len(x), game, regrets, limits)
+    return Estimate(float(x.mean()), error, len(x), regrets, limits)
 
 
 def within(x: Floats, limits: tuple[float, float], confidence: float) -> tuple[float, float]:
@@ -216,15 +221,15 @@ def _scaled(limits: tuple[float, float], size: float) -> tuple[float, float]:
     return min(low, high), max(low, high)
 
 
-def two(a: Estimate, b: Estimate) -> Two:
+def two(a: Estimate, b: Estimate, independent: bool = False) -> Two:
     """Two estimates with their covariance.
 
-    Regrets of the same trials of the same game are paired; those of different games are independent; if the regrets of
-    single trials are unknown, the covariance is the worst possible one.
+    independent: whether all random numbers differ, as those of different seeds do. Else the regrets of the same trials
+    are paired; and if the regrets of single trials are unknown, the covariance is the worst possible one.
     """
     if not (a.trials and b.trials) or not math.isfinite(a.error + b.error):
         return Two(a, b, 0.0, "alone")
-    if a.regrets and b.regrets and a.game != b.game:
+    if independent:
         return Two(a, b, 0.0, "Welch")
     if a.regrets and a.regrets.keys() == b.regrets.keys():
         x, y = (np.array([one.regrets[trial] for trial in a.regrets]) for one in (a, b))
@@ -240,23 +245,22 @@ def quantile(degrees: float, confidence: float) -> float:
     return float(ndtri(upper) if math.isinf(degrees) else stdtrit(degrees, upper)) if degrees > 0 else math.inf
 
 
-def slope(x: Floats, mean: Floats, error: Floats, together: bool = False) -> tuple[float, float]:
-    """Slope of log mean over log x by least squares, and its standard error; all arrays `[points]`, positive.
+def slope_of(x: Floats, means: Sequence[Estimate]) -> Slope:
+    """The slope of log mean over log x `[points]`, by least squares; its error is infinite if a mean is not positive.
 
-    error: standard errors of independent means; to first order, log mean has the error error / mean.
-    together: the means are over the same trials; their errors are added, as in the worst case.
+    To first order a trial moves log mean by its deviation / mean. So the error is that of the mean over trials of the
+    weighted sum of these. If the regrets of single trials are unknown, the errors of the points are added.
     """
-    weights = _weights(x)
-    parts = np.abs(weights) * error / mean
-    return float(weights @ np.log(mean)), float(parts.sum() if together else np.sqrt(np.sum(parts**2)))
-
-
-def slope_of(x: Floats, means: Sequence[Estimate], together: bool) -> Slope:
-    """The same of estimated means; its error is infinite if one of them is not positive."""
-    mean, error = (np.array([getattr(one, name) for one in means]) for name in ("value", "error"))
-    value, deviation = slope(x, mean, error, together) if (mean > 0).all() else (0.0, math.inf)
-    trials = min(one.trials for one in means)
-    return Slope(value, deviation, trials, x=x, means=tuple(means), together=together)
+    weights, value, trials = _weights(x), np.array([one.value for one in means]), min(one.trials for one in means)
+    if not (value > 0).all():
+        return Slope(0.0, math.inf, trials, x=x, means=tuple(means))
+    same = means[0].regrets.keys()
+    if same and all(one.regrets.keys() == same for one in means):
+        regrets = np.array([[one.regrets[trial] for trial in same] for one in means])
+        error = mean(dict(enumerate((weights / value @ regrets).tolist()))).error
+    else:
+        error = float(np.sum(np.abs(weights) * [one.error for one in means] / value))
+    return Slope(float(weights @ np.log(value)), error, trials, x=x, means=tuple(means))
 
 
 def _weights(x: Floats) -> Floats:

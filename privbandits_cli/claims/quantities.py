@@ -93,14 +93,14 @@ def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
         means = [_regret(found, curve, int(rounds)) for rounds in x]
     if len(x) < 2 or any(one.value <= 0 for one in means):
         raise Absent("a slope needs at least two points, with positive means")
-    return estimates.slope_of(x, means, together=not against)
+    return estimates.slope_of(x, means)
 
 
 def _regret(found: Results, curve: Curve, rounds: int) -> Estimate:
     """The mean regret after some rounds; before the horizon the regrets of single trials are not recorded."""
     measured, ends = found.of(curve), limits(curve, rounds)
     if rounds == curve.horizon:
-        return estimates.mean(measured.game, measured.finals, ends)
+        return estimates.mean(measured.finals, ends)
     if rounds not in measured.rounds:
         raise Absent(f"{measured.title} is not recorded after {rounds} rounds")
     numbers = measured.rounds[rounds]

@@ -1,14 +1,14 @@
 """Claims and results -> verdicts: whether the trials support what the paper claims.
 
 A claim HOLDS or FAILS if the 95 % confidence interval lies on one side of its limit. The confidence is joint over all
-comparisons of the claim (Bonferroni). The interval is for the mean regret over trials, by Student's t: for the
-difference trial by trial if both sides were played on the same games, else for independent means (Welch). Before the
-horizon only means and deviations are recorded, so the two standard errors are added, which is valid under any
+comparisons of the claim (Bonferroni). The interval is for the mean regret over trials, by Student's t, and two sides
+are compared trial by trial: the curves of an experiment share random numbers, but its trials are independent. Before
+the horizon only means and deviations are recorded, so the two standard errors are added, which is valid under any
 dependence, and one trial is taken to be as far from the mean as they allow. A verdict that one further trial, twice as
 far from the mean as any so far, would change is not left to Student's t: it takes an interval that holds for regrets of
 any law between their known limits. A slope is that of log mean regret, fitted by least squares, with the standard error
-of `estimates.slope` and the t quantile of one of its points; over the rounds of one run the errors of its points are
-added, too. The worst value of a parameter is the one with the highest mean, as in the figures.
+of `estimates.slope_of` and the t quantile of one of its points. The worst value of a parameter is the one with the
+highest mean, as in the figures.
 """
 
 import math
@@ -180,7 +180,7 @@ def _rounded_up(trials: float) -> str:
     return f"{math.ceil(trials / size) * size:,}"
 
 
-HOW = {"alone": "", "paired": ", paired", "Welch": ", unpaired", "unpaired": ", errors added"}
+HOW = {"alone": "", "paired": ", paired", "unpaired": ", errors added"}
 
 
 def _figures(expression: Expression, pair: Two, confidence: float) -> str:

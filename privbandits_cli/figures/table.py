@@ -1,9 +1,10 @@
 """A results folder -> Table: the lines of each panel, ready to draw.
 
-The numbers come from summary.csv, the names from manifest.json, the title and the kind of error bars from config.yaml.
+The numbers come from summary.csv, slopes from final.csv, the names from manifest.json, the title and the kind of error
+bars from config.yaml.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import prices
+from privbandits_cli.figures.distributions import Sample, samples
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
 from privbandits_cli.numerics.types import Floats
@@ -158,8 +160,9 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
     game = Game(config, registry, trust) if bounds or plot.bounds else None
+    finals = samples(found.folder, found) if plot.slopes else {}
     panels = {
-        title: _swept_lines(found, members, bars, game)
+        title: _swept_lines(found, members, bars, game, finals)
         if plot.against
         else [_line_over_rounds(curve, bars, game) for curve in members]
         for title, members in found.panels().items()
@@ -216,8 +219,13 @@ def _line_over_rounds(curve: Curve, bars: str, game: Game | None) -> Line:
     return replace(line, untold=known) if isinstance(known, str) else replace(line, **known._asdict())
 
 
-def _swept_lines(found: Curves, members: Sequence[Curve], bars: str, game: Game | None) -> list[Line]:
-    """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
+def _swept_lines(
+    found: Curves, members: Sequence[Curve], bars: str, game: Game | None, finals: Mapping[str, Sample]
+) -> list[Line]:
+    """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line.
+
+    finals: the final regrets of the curves by their keys, if slopes are wanted.
+    """
     against, worst = found.plot.against, found.plot.worst
     values = [float(curve.swept[against]) for curve in members if against in curve.swept]
     lines = []
@@ -236,17 +244,19 @@ def _swept_lines(found: Curves, members: Sequence[Curve], bars: str, game: Game 
             line = replace(line, x=ends, regret=level, below=none, above=none, level=True)
         else:
             line = line if game is None else _with_theory(line, joined, game)
-            line = _with_slope(line, rows) if found.plot.slopes and len(joined) > 1 else line
+            if finals and len(joined) > 1:
+                line = _with_slope(line, [finals[curve.key] for curve in joined])
         lines.append(line)
     return lines
 
 
-def _with_slope(line: Line, rows: Sequence[Row]) -> Line:
-    """The line with the slope of its means on logarithmic axes."""
-    mean, sd, n = (np.array([float(row[name]) for row in rows]) for name in ("mean", "sd", "trials"))
-    if (mean <= 0).any():
+def _with_slope(line: Line, finals: Sequence[Sample]) -> Line:
+    """The line with the slope of its means on logarithmic axes, if all of them are positive."""
+    means = [estimates.mean(dict(zip(one.trials.tolist(), one.regret.tolist(), strict=True))) for one in finals]
+    if any(one.value <= 0 for one in means):
         return line
-    return replace(line, slope=estimates.slope(line.x, mean, sd / np.sqrt(n)))
+    slope = estimates.slope_of(line.x, means)
+    return replace(line, slope=(slope.value, slope.error))
 
 
 def _with_theory(line: Line, curves: Sequence[Curve], game: Game) -> Line:

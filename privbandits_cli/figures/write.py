@@ -95,6 +95,6 @@ def sources(folder: Path) -> str:
     names = read_manifest(folder).get("curves")
     digest = hashlib.sha256(json.dumps([version("matplotlib"), names]).encode())
     code = (file for kind in ("py", "mplstyle") for file in sorted(PACKAGE.rglob(f"*.{kind}")))
-    for file in (folder / "summary.csv", folder / "config.yaml", *copies(folder), *code):
+    for file in (*(folder / name for name in ("summary.csv", "final.csv", "config.yaml")), *copies(folder), *code):
         digest.update(file.read_bytes())
     return digest.hexdigest()

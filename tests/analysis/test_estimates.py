@@ -9,12 +9,12 @@ from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate, two
 
 
-def sample(rng, game, mean, size, shared=0.0):
-    return estimates.mean(game, dict(enumerate((mean + shared + rng.normal(size=size)).tolist())))
+def sample(rng, mean, size, shared=0.0):
+    return estimates.mean(dict(enumerate((mean + shared + rng.normal(size=size)).tolist())))
 
 
-@pytest.mark.parametrize("same_game", [True, False])
-def test_intervals_have_the_coverage_they_state(same_game):
+@pytest.mark.parametrize("same_seed", [True, False])
+def test_intervals_have_the_coverage_they_state(same_seed):
     """The true means satisfy a = 2 b: the interval of a - 2 b contains 0 in 95 % of 4000 samples of 12 trials.
 
     The paired interval is exact, Welch's within half a percent. Tolerance: four standard errors of a proportion, plus
@@ -23,18 +23,37 @@ def test_intervals_have_the_coverage_they_state(same_game):
     rng = np.random.default_rng(20)
     hits = agree = 0
     for _ in range(4000):
-        shared = rng.normal(size=12) if same_game else 0.0
-        a = sample(rng, "one", 10.0, 12, 2 * shared)
-        b = sample(rng, "one" if same_game else "another", 5.0, 12, shared)
-        pair = two(a, b)
-        assert pair.how == ("paired" if same_game else "Welch")
+        shared = rng.normal(size=12) if same_seed else 0.0
+        a = sample(rng, 10.0, 12, 2 * shared)
+        b = sample(rng, 5.0, 12, shared)
+        pair = two(a, b, independent=not same_seed)
+        assert pair.how == ("paired" if same_seed else "Welch")
         low, high = pair.interval(2.0, 0.95)
         hits += low <= 0 <= high
         ends = pair.ratio(0.95)
         agree += ends is not None and (ends[0] <= 2.0 <= ends[1]) == (low <= 0 <= high)
-    tolerance = 4 * math.sqrt(0.95 * 0.05 / 4000) + (0 if same_game else 0.005)
+    tolerance = 4 * math.sqrt(0.95 * 0.05 / 4000) + (0 if same_seed else 0.005)
     assert abs(hits / 4000 - 0.95) < tolerance
-    assert agree >= (4000 if same_game else 3950)  # Welch's degrees of freedom depend slightly on the factor
+    assert agree >= (4000 if same_seed else 3950)  # Welch's degrees of freedom depend slightly on the factor
+
+
+@pytest.mark.parametrize("shared", [0.0, 1.0, -1.0])
+def test_the_interval_of_a_slope_has_the_coverage_it_states(shared):
+    """Means 4 x^0.5 of 40 trials, which have a part in common; with -1, neighbours move against each other.
+
+    As independent means the intervals would hold too often, or too rarely. Tolerance: four standard errors, plus one
+    percent, because the logarithm is linear only to first order.
+    """
+    rng, x, hits = np.random.default_rng(3), np.array([1.0, 2.0, 4.0, 8.0]), 0
+    for _ in range(4000):
+        common = 0.3 * rng.normal(size=40)
+        means = [
+            sample(rng, 4 * at**0.5, 40, math.copysign(1, shared) ** i * abs(shared) * at**0.5 * common)
+            for i, at in enumerate(x)
+        ]
+        low, high = two(estimates.slope_of(x, means), Estimate(0.5)).interval(1.0, 0.95)
+        hits += low <= 0 <= high
+    assert abs(hits / 4000 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 4000) + 0.01
 
 
 def test_added_errors_are_never_smaller_than_the_truth():
@@ -54,7 +73,7 @@ def test_an_interval_for_any_law_covers_where_students_does_not(rare):
     mean = 1 + 999 * rare
     for _ in range(2000):
         x = np.where(rng.random(100) < rare, 1000.0, 1.0)
-        alone = two(estimates.mean("one", dict(enumerate(x.tolist())), (0.0, 1000.0)), Estimate(0.0))
+        alone = two(estimates.mean(dict(enumerate(x.tolist())), (0.0, 1000.0)), Estimate(0.0))
         hits += [low <= mean <= high for low, high in (alone.sure(1.0, 0.95), alone.interval(1.0, 0.95))]
     assert hits[0] >= 0.95 * 2000
     assert hits[1] < 0.9 * 2000 or rare == 0.1
@@ -68,14 +87,14 @@ def test_an_interval_for_any_law_by_hand():
 
 
 def test_a_further_trial_moves_the_interval_of_each_way_of_comparing():
-    a = estimates.mean("one", {0: 1.0, 1: 2.0, 2: 6.0}, (0.0, 8.0))
-    b = estimates.mean("one", {0: 1.0, 1: 1.0, 2: 1.0}, (0.0, 8.0))
+    a = estimates.mean({0: 1.0, 1: 2.0, 2: 6.0}, (0.0, 8.0))
+    b = estimates.mean({0: 1.0, 1: 1.0, 2: 1.0}, (0.0, 8.0))
     paired, alone = two(a, b), two(a, Estimate(1.0))
     for found, clipped in ((paired.further(1.0), (-4.0, 8.0)), (alone.further(1.0), (-1.0, 7.0))):
         for one, extreme in zip(found, clipped, strict=True):
             x = np.array([0.0, 1.0, 5.0, extreme])
             assert (one.value, one.error, one.trials) == pytest.approx((x.mean(), x.std(ddof=1) / 2, 4))
-    apart = two(a, estimates.mean("another", {0: 1.0, 1: 3.0, 2: 2.0}, (0.0, 8.0)))
+    apart = two(a, estimates.mean({0: 1.0, 1: 3.0, 2: 2.0}, (0.0, 8.0)), independent=True)
     assert len(apart.further(1.0)) == 4
     low, high = apart.sure(1.0, 0.95)
     assert low <= apart.interval(1.0, 0.95)[0] and -8 <= low < high <= 8
@@ -84,11 +103,11 @@ def test_a_further_trial_moves_the_interval_of_each_way_of_comparing():
 def test_without_single_trials_one_is_as_far_out_as_mean_and_error_allow():
     """The sample with the largest deviation of one trial, eight equal numbers and one other, attains it."""
     x = np.array([1.0] * 8 + [22.0])
-    whole = estimates.mean("one", dict(enumerate(x.tolist())))
+    whole = estimates.mean(dict(enumerate(x.tolist())))
     known = Estimate(whole.value, whole.error, 9)
     for one, other in zip(known.further(), whole.further(), strict=True):
         assert (one.value, one.error, one.trials) == pytest.approx((other.value, other.error, other.trials))
-    even = estimates.mean("one", dict(enumerate((x[::-1] + np.arange(9.0)).tolist())))
+    even = estimates.mean(dict(enumerate((x[::-1] + np.arange(9.0)).tolist())))
     steps = [abs(one.value - even.value) for one in (*even.further(), *Estimate(even.value, even.error, 9).further())]
     assert max(steps[:2]) < min(steps[2:])  # control: of any other sample it is further than the trials are
     judge = lambda low, high: "below" if high < 0 else "open"  # noqa: E731
@@ -101,20 +120,24 @@ def test_without_single_trials_one_is_as_far_out_as_mean_and_error_allow():
 def test_a_slope_after_one_further_trial_by_hand():
     """Two means, at x = 1 and e: the slope is log of their ratio."""
     x = np.array([1.0, math.e])
-    one, other = (estimates.mean("", dict(enumerate(y)), (0.0, 20.0)) for y in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
-    slope = estimates.slope_of(x, [one, other], together=False)
+    one, other = (estimates.mean(dict(enumerate(y)), (0.0, 20.0)) for y in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
+    slope = estimates.slope_of(x, [one, other])
     assert slope.value == pytest.approx(math.log(5 / 2)) and slope.trials == 3
-    assert slope.error == pytest.approx(math.hypot(one.error / 2, other.error / 5))
-    # a further trial at 0 or 4 of the first mean, or at 3 or 7 of the second
-    moved = [math.log(5 / 1.5), math.log(5 / 2.5), math.log(4.5 / 2), math.log(5.5 / 2)]
+    sums = np.array([4.0, 5.0, 6.0]) / 5 - np.array([1.0, 2.0, 3.0]) / 2  # of each trial, to first order
+    assert slope.error == pytest.approx(sums.std(ddof=1) / math.sqrt(3))
+    # a further trial at 4 and 3, or at 0 and 7
+    moved = [math.log(4.5 / 2.5), math.log(5.5 / 1.5)]
     assert [each.value for each in slope.further()] == pytest.approx(moved)
-    joint = estimates.slope_of(x, [one, other], together=True)
-    assert [each.value for each in joint.further()] == pytest.approx([math.log(4.5 / 2.5), math.log(5.5 / 1.5)])
+    for each, further in zip(slope.further(), (3.0 / 5 - 4.0 / 2, 7.0 / 5), strict=True):
+        assert each.error == pytest.approx(np.append(sums, further).std(ddof=1) / 2) and each.trials == 4
     low, high = slope.sure(0.5)
     ends = [each.sure(0.75) for each in (one, other)]
     assert (low, high) == pytest.approx((math.log(ends[1][0] / ends[0][1]), math.log(ends[1][1] / ends[0][0])))
-    alone = estimates.slope_of(x, [one, Estimate(5.0, 0.1, 3)], together=True)
+    alone = estimates.slope_of(x, [one, Estimate(5.0, 0.1, 3)])
+    assert alone.error == pytest.approx(one.error / 2 + 0.1 / 5)  # without single trials, errors are added
     assert alone.sure(0.5) == (-math.inf, math.inf)  # nothing is known of any law without limits
-    middle = estimates.slope_of(np.exp([0.0, 0.5, 1.0]), [one, Estimate(3.0, 0.1, 3), other], together=True)
+    middle = estimates.slope_of(np.exp([0.0, 0.5, 1.0]), [one, Estimate(3.0, 0.1, 3), other])
     assert middle.sure(0.5) == pytest.approx((low, high))  # a mean in the middle changes nothing
-    assert math.isinf(estimates.slope_of(x, [Estimate(-1.0, 1.0, 3), other], together=False).error)
+    assert math.isinf(estimates.slope_of(x, [Estimate(-1.0, 1.0, 3), other]).error)
+    far = estimates.slope_of(x, [estimates.mean({0: -1.0, 1: 0.1, 2: 4.0}), other])
+    assert [math.isinf(each.error) for each in far.further()] == [False, True]  # a trial that makes a mean negative
