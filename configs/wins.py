@@ -97,7 +97,7 @@ def _in_folder(folder: Path) -> Iterator[Best]:
     for curve in every:
         epsilon = curve.parameters["algorithm"].get("epsilon")
         game = folder.resolve().name + (f": {curve.parameters['adversary'].get('label') or curve.adversary}" * several)
-        groups.setdefault((game, math.inf if epsilon is None else epsilon, curve.family), []).append(curve)
+        groups.setdefault((game, math.inf if epsilon is None else epsilon, curve.legend.base), []).append(curve)
     for (game, epsilon, name), curves in groups.items():
         trials = curves[0].finals.keys()
         other = next((curve for curve in every if curve.finals.keys() != trials), None if trials else curves[0])

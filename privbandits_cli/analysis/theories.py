@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 from pydantic import ValidationError
 
-from privbandits_cli.analysis.curves import Curve
 from privbandits_cli.analysis.folder import UNNAMED
-from privbandits_cli.analysis.rates import Theory, theory
+from privbandits_cli.analysis.measured import AGAIN, Measured
+from privbandits_cli.analysis.rates import Rate, Theory, theory
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.received import Trust
 from privbandits_cli.experiment.settings import settings
@@ -27,10 +28,11 @@ class Game(NamedTuple):
     trust: Trust  # without it, the theory of users' players is the one that the run has recorded
 
 
-def theory_of(curve: Curve, rounds: Floats, game: Game) -> Theory | str:
+def theory_of(curve: Measured, rounds: Floats, game: Game) -> Theory | str:
     """What theorems say of a curve after `rounds`, which end at its last one; or why it is not known."""
-    if curve.theory is not None and not game.trust:
-        return curve.theory if isinstance(curve.theory, str) else curve.theory.last(len(rounds))
+    if curve.record.get("theory") is not None and not game.trust:
+        known = _recorded(curve)
+        return known if isinstance(known, str) else known.last(len(rounds))
     drawn = {"label", "panel"}
     sides = {name: {k: x for k, x in side.items() if k not in drawn} for name, side in curve.parameters.items()}
     try:
@@ -41,10 +43,23 @@ def theory_of(curve: Curve, rounds: Floats, game: Game) -> Theory | str:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"the parameters of {curve.label} cannot be read: {where}: {first['msg']}") from error
+        raise ValueError(f"the parameters of {curve.legend} cannot be read: {where}: {first['msg']}") from error
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
     given = {key: game.config[key] for key in GAME if key in game.config}
-    given |= {"dimension": int(curve.game["dimension"])} if "dimension" in curve.game else {}
-    given |= {"set": curve.game["set"]} if "set" in curve.game else {}
+    given |= {"dimension": int(curve.of_game["dimension"])} if "dimension" in curve.of_game else {}
+    given |= {"set": curve.of_game["set"]} if "set" in curve.of_game else {}
     keys = Keys.model_validate(UNNAMED | given | {"horizon": max(1, int(rounds[-1]))})
     return theory(algorithm, opponent, opponent.revealed(settings(keys)[0]), rounds)
+
+
+def _recorded(curve: Measured) -> Theory | str:
+    """The theory that the run has recorded of a curve at its checkpoints, or why there is none."""
+    record = curve.record["theory"]
+    if isinstance(record, str):
+        return record
+    bound = None if record["bound"] is None else np.array(record["bound"], float)
+    rates = tuple(Rate(rate["name"], np.array(rate["regret"], float), rate["epsilon"]) for rate in record["rates"])
+    known = [rate.regret for rate in rates] + ([] if bound is None else [bound])
+    if any(len(values) != len(curve.rounds) for values in known):
+        raise ValueError(f"manifest.json and summary.csv are of different runs: {AGAIN}")
+    return Theory(bound, rates)

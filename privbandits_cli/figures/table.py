@@ -3,7 +3,7 @@
 The numbers come from summary.csv, the names from manifest.json, the title and the kind of error bars from config.yaml.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis import curves, estimates
-from privbandits_cli.analysis.curves import Curve, Curves, Row
+from privbandits_cli.analysis.curves import Curves
 from privbandits_cli.analysis.format import counted, whole
+from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.rates import Rate, Theory
 from privbandits_cli.analysis.statistics import FEWEST_TRIALS
 from privbandits_cli.analysis.theories import Game, theory_of
@@ -166,7 +167,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     }
     if plot.price:
         panels = {title: _priced(lines, plot.price) for title, lines in panels.items()}
-    floors = [curve.label.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
+    floors = [curve.legend.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
         panels=panels,
         x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round",
@@ -174,7 +175,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         bars=BARS[bars],
         bar_rounds=plot.bars,
         log=plot.log,
-        wanted=config.get("trials", max(int(row["trials"]) for curve in found.every for row in curve.rows)),
+        wanted=found.wanted,
         price=plot.price,
         floor=next(iter(floors), ""),
         font=plot.font,
@@ -207,16 +208,17 @@ def _priced(lines: list[Line], price: Price) -> list[Line]:
     return prices.as_multiples(lines, price.floor) if price.ratio else lines
 
 
-def _line_over_rounds(curve: Curve, bars: str, game: Game | None) -> Line:
-    rounds = np.array([float(row["round"]) for row in curve.rows])
-    line = replace(_line(curve.rows, rounds, curve, curve.label, bars), game=curve.game, own=curve.own)
+def _line_over_rounds(curve: Measured, bars: str, game: Game | None) -> Line:
+    rounds = np.array([*curve.rounds], float)
+    line = _line([*curve.rounds.values()], rounds, curve, curve.legend, bars)
+    line = replace(line, game=curve.of_game, own=curve.own)
     if game is None:
         return line
     known = theory_of(curve, rounds, game)
     return replace(line, untold=known) if isinstance(known, str) else replace(line, **known._asdict())
 
 
-def _swept_lines(found: Curves, members: Sequence[Curve], bars: str, game: Game | None) -> list[Line]:
+def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Game | None) -> list[Line]:
     """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
     against, worst = found.plot.against, found.plot.worst
     values = [float(curve.swept[against]) for curve in members if against in curve.swept]
@@ -225,7 +227,7 @@ def _swept_lines(found: Curves, members: Sequence[Curve], bars: str, game: Game 
         first, rows = joined[0], [curve.last for curve in joined]
         x = np.array([float(curve.swept.get(against, "nan")) for curve in joined])
         line = _line(rows, x, first, found.line_name(first), bars)
-        own, met = ({k: v for k, v in part.items() if k not in found.plot.folded} for part in (first.own, first.game))
+        own, met = ({k: v for k, v in one.items() if k not in found.plot.folded} for one in (first.own, first.of_game))
         line = replace(line, own=own, game=met)
         if worst in first.swept:
             line = replace(line, worst=tuple(float(curve.swept[worst]) for curve in joined))
@@ -241,17 +243,17 @@ def _swept_lines(found: Curves, members: Sequence[Curve], bars: str, game: Game 
     return lines
 
 
-def _with_slope(line: Line, rows: Sequence[Row]) -> Line:
+def _with_slope(line: Line, rows: Sequence[Mapping[str, float]]) -> Line:
     """The line with the slope of its means on logarithmic axes."""
-    mean, sd, n = (np.array([float(row[name]) for row in rows]) for name in ("mean", "sd", "trials"))
+    mean, sd, n = (np.array([row[name] for row in rows]) for name in ("mean", "sd", "trials"))
     if (mean <= 0).any():
         return line
     return replace(line, slope=estimates.slope(line.x, mean, sd / np.sqrt(n)))
 
 
-def _with_theory(line: Line, curves: Sequence[Curve], game: Game) -> Line:
+def _with_theory(line: Line, curves: Sequence[Measured], game: Game) -> Line:
     """The line with the bound and the rates that apply to all of its points."""
-    points = [theory_of(curve, np.array([float(curve.last["round"])]), game) for curve in curves]
+    points = [theory_of(curve, np.array([max(curve.rounds)], float), game) for curve in curves]
     known = [point for point in points if isinstance(point, Theory)]
     if len(known) < len(points):
         return replace(line, untold=next(point for point in points if isinstance(point, str)))
@@ -272,11 +274,11 @@ def _joined(points: Sequence[Rate]) -> Rate:
     return Rate(points[0].name, joined, points[0].epsilon if same else None)
 
 
-def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) -> Line:
+def _line(rows: Sequence[Mapping[str, float]], x: Floats, curve: Measured, label: Name, bars: str) -> Line:
     """One line from its rows, one for each x."""
 
     def column(name: str) -> Floats:
-        return np.array([float(row[name] or "nan") for row in rows])
+        return np.array([row[name] for row in rows])
 
     regret = column("regret")
     below, above = {

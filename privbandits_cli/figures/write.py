@@ -68,12 +68,11 @@ def drawn(folder: Path, wanted: FigureKind, trust: Trust = NOBODY) -> "Figure":
         if untold and wanted.bounds:
             raise Untrusted(f"no bound of {untold[0]}")
         return plot.figure(lines, wanted.log)
-    found = curves.read(folder)
-    samples = distributions.samples(folder, found)
+    found = curves.read(folder, finals=True)
     if wanted.name == DISTRIBUTION:
-        return distribution_plot.figure(distributions.distribution(found, samples))
+        return distribution_plot.figure(distributions.distribution(found))
     two = distributions.pair_of(found, wanted.pair) if wanted.pair else None
-    return distribution_plot.figure(distributions.paired(found, samples, two))
+    return distribution_plot.figure(distributions.paired(found, two))
 
 
 def write(folder: Path, wanted: FigureKind, formats: Sequence[str], trust: Trust = NOBODY) -> list[Path]:

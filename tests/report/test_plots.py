@@ -59,7 +59,7 @@ def test_every_marker_has_a_symbol_and_a_glyph():
 @pytest.mark.parametrize(("trials", "drawn"), [(7, False), (8, True)])
 def test_few_trials_have_no_box_and_no_interval(tmp_path, trials, drawn):
     found = folder_of(tmp_path, [Played(name, list(range(trials)), {}, {}) for name in ("exp3", "ucb1")])
-    for figure in (distributions.distribution(*found), distributions.paired(*found)):
+    for figure in (distributions.distribution(found), distributions.paired(found)):
         made = plots.distribution_plot("Gap", figure, styles.styles_of(figure.named), "")
         Figure(made)
         (text, *_) = [trace["hovertext"] for trace in made["data"] if "hovertext" in trace]
