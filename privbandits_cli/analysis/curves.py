@@ -110,16 +110,16 @@ def _power(n: int) -> str:
 
 
 def read(folder: Path, against: str = "", finals: bool = False) -> Curves:
-    """Read a results folder; `against` replaces the config's own swept parameter; finals: with that of each trial.
+    """Read a results folder; against: replaces the config's own; finals: with the final regret of each trial.
 
     Raises FileNotFoundError or ValueError with what is wrong. Executes no file of the user's.
     """
+    config = read_config(folder)
     curves = curves_of(folder, finals, named=True)
     if not curves:
         raise ValueError(f"{folder / 'summary.csv'} has no rows to draw")
     if finals and not all(curve.finals for curve in curves):
         raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
-    config = read_config(folder)
     plot = _redirected(Plot.model_validate(config.get("plot", {})), against)
     every = [replace(curve, legend=curve.legend.in_symbols()) for curve in curves]
     for name in filter(None, (plot.against, plot.worst)):
