@@ -24,7 +24,7 @@ from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
 from privbandits_cli.figures.mpl import styled
 from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, finish
-from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
+from privbandits_cli.figures.styles import HUES, MARKERS, STROKES
 from privbandits_cli.mechanisms.blt import Buffered
 from privbandits_cli.mechanisms.counter import Law, Noise
 from privbandits_cli.mechanisms.fresh_top_up import FreshTopUp
@@ -144,7 +144,7 @@ def figure(found: Sequence[Curve], t: NDArray[np.int64], least: Floats) -> Figur
         for axis, law in zip(axes, laws, strict=True):
             for i, one in enumerate(one for one in found if one.row.law == law):
                 style: dict[str, Any] = {
-                    "color": PALETTE[i % len(PALETTE)],
+                    "color": HUES[i % len(HUES)],
                     "marker": MARKERS[i],
                     "ls": (0, STROKES[i] or None),
                 }

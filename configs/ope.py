@@ -31,7 +31,7 @@ from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
 from privbandits_cli.figures.mpl import FixedLocator, NullLocator, styled
 from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, finish
-from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
+from privbandits_cli.figures.styles import HUES, MARKERS, STROKES
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -145,7 +145,7 @@ def figure(rows: Sequence[Row]) -> Figure:
             for i, estimator in enumerate(ESTIMATORS):
                 own = [row for row in rows if (row.world, row.estimator) == (world, estimator)]
                 sizes, coverage, low, high = np.array([(o.rows, o.coverage, o.low, o.high) for o in own], float).T
-                style: dict[str, Any] = {"color": PALETTE[i], "marker": MARKERS[i], "ls": (0, STROKES[i] or None)}
+                style: dict[str, Any] = {"color": HUES[i], "marker": MARKERS[i], "ls": (0, STROKES[i] or None)}
                 apart = sizes * 1.03 ** (i - 1.5)  # so that bars stand beside each other
                 shown = np.maximum(coverage, LOWEST)
                 bars = np.array([shown - np.maximum(low, LOWEST), np.maximum(high, LOWEST) - shown])

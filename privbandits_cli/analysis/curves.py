@@ -81,15 +81,15 @@ class Curves:
 
 def _line(curve: Measured, folded: Set[str]) -> Line:
     """What the curves of one line share: the algorithm, its name, the swept values that are not folded."""
-    values = (_kept(part, folded).items() for part in (curve.of_game, curve.own, _apart(curve)))
+    values = (kept(part, folded).items() for part in (curve.of_game, curve.own, _apart(curve)))
     return (curve.algorithm, curve.legend.base, frozenset(folded & curve.swept.keys()), *map(tuple, values))
 
 
 def _line_name(curve: Measured, folded: Set[str]) -> Name:
     """The legend of its line: without the guarantee, which varies along a line."""
-    own = _kept(curve.own | _apart(curve), folded)
+    own = kept(curve.own | _apart(curve), folded)
     notes = {name: f"{symbol(name)} = {value}" for name, value in own.items()}
-    if "horizon" in _kept(curve.of_game, folded):
+    if "horizon" in kept(curve.of_game, folded):
         notes["horizon"] = f"T = {_power(int(curve.of_game['horizon']))}"
     return Name(curve.legend.base, notes)
 
@@ -100,7 +100,8 @@ def _apart(curve: Measured) -> dict[str, str]:
     return {name: f"{x:.10g}" if isinstance(x, float) else str(x) for name, x in found.items()}
 
 
-def _kept(values: Mapping[str, str], folded: Set[str]) -> dict[str, str]:
+def kept(values: Mapping[str, str], folded: Set[str]) -> dict[str, str]:
+    """The values of parameters that are not folded."""
     return {name: value for name, value in values.items() if name not in folded}
 
 

@@ -52,6 +52,11 @@ class Measured:
         return {**self.of_game, **self.own}
 
     @property
+    def private(self) -> bool:
+        """Whether the manifest has a guarantee of its privacy."""
+        return self.record.get("epsilon") is not None
+
+    @property
     def last(self) -> Mapping[str, float]:
         """The numbers at the horizon."""
         return self.rounds[max(self.rounds)]

@@ -16,7 +16,7 @@ MANY_POINTS = 200  # from this number on, points are drawn smaller
 
 def figure(drawn: Distributions) -> Figure:
     """Draw distributions: a panel per adversary, two in each row."""
-    styles = styles_of(drawn.named)
+    styles = styles_of(drawn.drawn)
     n = len(drawn.panels)
     columns = 1 if n == 1 else 2
     sizes = [places(rows)[1][-1] + 1 for rows in drawn.panels.values()]
@@ -56,7 +56,9 @@ def _panel(axis: Axes, drawn: Distributions, title: str, styles: dict[str, Style
         style = styles[one.line]
         values, beside = one.points()
         size = 2.6 if len(values) < MANY_POINTS else 1.8
-        axis.plot(values, row + 0.7 * beside, style.marker, color=style.mixed(), ms=size, alpha=0.6, zorder=2)
+        axis.plot(
+            values, row + 0.7 * beside, style.marker, color=style.colour, ms=size * style.size, alpha=0.6, zorder=2
+        )
         if drawn.paired:
             if one.interval:
                 axis.plot(one.interval, [row] * 2, color=DARK, lw=1.2, zorder=4)

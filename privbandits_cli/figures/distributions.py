@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privbandits_cli.analysis import statistics
-from privbandits_cli.analysis.curves import Curves
+from privbandits_cli.analysis.curves import Curves, kept
 from privbandits_cli.analysis.format import parameter
 from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
+from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats
 
 MOST_POINTS = 800  # with more trials, only the outermost ones and evenly spaced ranks are drawn
@@ -73,7 +74,7 @@ class Distributions:
     paired: bool
     fewest: int  # trials of the row that has the fewest
     wanted: int
-    named: list[tuple[str, str]]  # (algorithm, label) of every line of the figure over rounds, whose styles are used
+    drawn: list[Drawn]  # every line of the figure over rounds, whose styles are used
     font: str | None = None  # whose signs are taken first
 
 
@@ -168,8 +169,12 @@ def _figure(
     scales = {title: fitting(np.concatenate([*(row.values for row in rows), *zero])) for title, rows in panels.items()}
     if any(scale.kind == "asinh" for scale in scales.values()):
         note += "; axis: linear near 0, logarithmic far from it"
-    named = [(curve.algorithm, str(curves.line_name(curve))) for curve in curves.drawn]
-    return Distributions(panels, scales, x_label, note, paired, min(sizes), curves.wanted, named, curves.plot.font)
+    folded = curves.plot.folded
+    drawn = [
+        Drawn(curve.algorithm, curves.line_name(curve), curve.private, kept(curve.own, folded))
+        for curve in curves.drawn
+    ]
+    return Distributions(panels, scales, x_label, note, paired, min(sizes), curves.wanted, drawn, curves.plot.font)
 
 
 def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Measured]]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from privbandits_cli.analysis.rates import Rate
 from privbandits_cli.experiment.names import Name
+from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats
 
 
@@ -33,6 +34,12 @@ class Line:
     level: bool = False  # the algorithm lacks the parameter on the axis: one value from end to end
     untold: str = ""  # why bound and rates are not known although they are wanted
     worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point
+    private: bool = True  # whether it has a guarantee of privacy
+
+    @property
+    def drawn(self) -> Drawn:
+        """What decides its style."""
+        return Drawn(self.algorithm, self.label, self.private, self.own)
 
     def regret_at(self, x: float) -> float:
         """The regret at a positive x, interpolated linearly between the points on logarithmic axes."""

@@ -21,6 +21,8 @@ else:  # it may name the window of another environment, as in a notebook: matplo
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.lines import Line2D
@@ -36,10 +38,14 @@ __all__ = [
     "FontWarning",
     "FuncFormatter",
     "Line2D",
+    "LinearSegmentedColormap",
     "LogLocator",
+    "LogNorm",
     "MaxNLocator",
+    "Normalize",
     "NullFormatter",
     "NullLocator",
+    "ScalarMappable",
     "glyphs",
     "inches",
     "missing_font",

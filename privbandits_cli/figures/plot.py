@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
-from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.names import Name, symbol
 from privbandits_cli.figures.line import Line, rates_of
 from privbandits_cli.figures.mpl import (
     Axes,
@@ -25,17 +25,21 @@ from privbandits_cli.figures.mpl import (
     FontWarning,
     FuncFormatter,
     Line2D,
+    LinearSegmentedColormap,
     LogLocator,
+    LogNorm,
     MaxNLocator,
+    Normalize,
     NullFormatter,
     NullLocator,
+    ScalarMappable,
     glyphs,
     inches,
     styled,
 )
 from privbandits_cli.figures.mpl import Figure as AnyFigure
 from privbandits_cli.figures.scales import Scale, beyond, number_places, thousands
-from privbandits_cli.figures.styles import styles_of
+from privbandits_cli.figures.styles import Drawn, Sweep, shade, styles_of, sweeps
 from privbandits_cli.figures.table import Table
 
 FORMATS = ("pdf", "png", "svg")
@@ -50,6 +54,7 @@ LEGEND, CELL = 2.9, 1.3  # inches of a line in a legend below the panels, and in
 TITLE, HIGH = 2.9, 1.3  # inches of a line above a panel that is a column wide, and beside a panel
 CELL_LINES = 9  # the most lines of a legend in a free cell
 PAIR_LETTERS = 54  # two labels with at most so many letters together fit beside each other
+MARKER = 3.0  # points: the size of most markers, as in the style of all figures
 BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
 NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
 ARROW: dict[str, Any] = {
@@ -88,12 +93,14 @@ def figure(table: Table, log: bool = False) -> Figure:
     """Draw a table: a panel for each adversary, and one legend, in a free cell if it fits there, else below."""
     table = replace(table, log=log or table.log)
     n = len(table.panels)
-    styles = line_styles(table.named()) | _rate_styles(table)
+    styles = line_styles(table.drawn()) | _rate_styles(table)
+    swept = sweeps(table.drawn())
+    listed = {name: style for name, style in styles.items() if not any(name in sweep.values for sweep in swept)}
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
     with styled(table.font):
-        in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4 and _lines(_legend_texts(table, styles, True)) <= CELL_LINES
-        texts = _legend_texts(table, styles, broken=in_cell)
+        in_cell = n % 2 == 1 and n > 1 and len(listed) <= 4 and _lines(_legend_texts(table, listed, True)) <= CELL_LINES
+        texts = _legend_texts(table, listed, broken=in_cell)
         titles = [_title(title, i if 1 < n <= 26 else None, TITLE / n_columns) for i, title in enumerate(table.panels)]
         height = (2.3 if n == 1 else 1.42 * n_rows) + 0.12 * sum(max(0, _lines([text]) - 2) for text in titles)
         legend_height = 0 if in_cell else 0.17 * math.ceil(_lines(texts) / _columns(texts)) + 0.5
@@ -105,9 +112,22 @@ def figure(table: Table, log: bool = False) -> Figure:
                 axes[i].set_ylabel(escaped(wrapped(table.labels()[1], HIGH, 7)))
             if i + n_columns >= n:
                 axes[i].set_xlabel(table.labels()[0])
-        _legend(out, axes[n] if in_cell else None, [Line2D([], [], **style) for style in styles.values()], texts, table)
+        _legend(out, axes[n] if in_cell else None, [Line2D([], [], **style) for style in listed.values()], texts, table)
+        names: dict[str, str] = {line.label: line.label.base for lines in table.panels.values() for line in lines}
+        for sweep in swept:
+            colour_bar(out, axes, sweep, names[next(iter(sweep.values))])
         finish(out, axes[n:], table.fewest, table.wanted)
         return out
+
+
+def colour_bar(out: AnyFigure, axes: Sequence[Axes], sweep: Sweep, name: str) -> None:
+    """The scale of the shades of a sweep, beside all panels; name: the algorithm's."""
+    norm = (LogNorm if sweep.log else Normalize)(*sweep.ends)
+    colours = LinearSegmentedColormap.from_list("", [shade(sweep.colour, k / 20) for k in range(21)])
+    text = f"{name}: {symbol(sweep.parameter)}"
+    bar = out.colorbar(ScalarMappable(norm, colours), ax=axes, label=escaped(text), aspect=40, pad=0.02)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, position: thousands(value)))
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def canvas(size: tuple[float, float], rows: int, columns: int, **grid: Any) -> tuple[Figure, list[Axes]]:
@@ -151,10 +171,15 @@ def escaped(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def line_styles(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """The styles of curves (algorithm, label) by label, as arguments of a drawn line."""
+def line_styles(curves: Iterable[Drawn]) -> dict[str, dict[str, Any]]:
+    """The styles of curves by label, as arguments of a drawn line."""
     return {
-        label: {"color": style.mixed(), "marker": style.marker, "ls": (0, style.stroke) if style.stroke else "-"}
+        label: {
+            "color": style.colour,
+            "marker": style.marker,
+            "markersize": MARKER * style.size,
+            "ls": (0, style.stroke) if style.stroke else "-",
+        }
         for label, style in styles_of(curves).items()
     }
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis import curves, estimates
-from privbandits_cli.analysis.curves import Curves
+from privbandits_cli.analysis.curves import Curves, kept
 from privbandits_cli.analysis.format import counted, whole
 from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.rates import Rate, Theory
@@ -23,6 +23,7 @@ from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
+from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry, including
 
@@ -123,9 +124,9 @@ class Table:
             return f"none (fewer than {FEWEST_TRIALS} trials)"
         return self.bars + (f", drawn for at least {FEWEST_TRIALS} trials" if self.fewest < FEWEST_TRIALS else "")
 
-    def named(self) -> list[tuple[str, str]]:
-        """(algorithm, label) of each line."""
-        return [(line.algorithm, line.label) for lines in self.panels.values() for line in lines]
+    def drawn(self) -> list[Drawn]:
+        """What decides the style of each line."""
+        return [line.drawn for lines in self.panels.values() for line in lines]
 
     @property
     def ratio(self) -> bool:
@@ -195,8 +196,8 @@ def _registry(folder: Path, trust: Trust) -> Registry:
     """The registry with the users' files that are trusted, which are executed here; those that are named come first."""
     trust.check(folder)
     named = {path.name for path in trust.include}
-    kept = [copy for copy in copies(folder) if copy.name not in named] if trust.kept else []
-    registry, errors = including([*trust.include, *kept])
+    copied = [copy for copy in copies(folder) if copy.name not in named] if trust.kept else []
+    registry, errors = including([*trust.include, *copied])
     if errors:
         raise ValueError(errors[0])
     return registry
@@ -227,8 +228,7 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
         first, rows = joined[0], [curve.last for curve in joined]
         x = np.array([float(curve.swept.get(against, "nan")) for curve in joined])
         line = _line(rows, x, first, found.line_name(first), bars)
-        own, met = ({k: v for k, v in one.items() if k not in found.plot.folded} for one in (first.own, first.of_game))
-        line = replace(line, own=own, game=met)
+        line = replace(line, own=kept(first.own, found.plot.folded), game=kept(first.of_game, found.plot.folded))
         if worst in first.swept:
             line = replace(line, worst=tuple(float(curve.swept[worst]) for curve in joined))
         if against not in first.swept:  # drawn from end to end, without bars
@@ -299,4 +299,5 @@ def _line(rows: Sequence[Mapping[str, float]], x: Floats, curve: Measured, label
         trials=min(int(row["trials"]) for row in rows),
         bound=None,
         parameters=curve.parameters["algorithm"],
+        private=curve.private,
     )

@@ -144,7 +144,7 @@ def test_figures_draw_the_distributions(finished):
     for figure in (distributions.distribution(found), distributions.paired(found)):
         drawn = distribution_plot.figure(figure)
         for axis, members in zip(drawn.axes, figure.panels.values(), strict=False):
-            looks = styles.styles_of(figure.named)
+            looks = styles.styles_of(figure.drawn)
             dots = [line for line in axis.lines if line.get_alpha()]
             for line, one in zip(dots, members, strict=True):
                 assert line.get_marker() == looks[one.line].marker

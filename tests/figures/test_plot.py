@@ -18,7 +18,6 @@ from privbandits_cli.figures import plot, styles, table
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of, number_places, wants_logarithm
 from tests.conftest import committed, some, table_of
-from tests.test_results import COMMITTED
 
 pytestmark = pytest.mark.usefixtures("one_format")
 
@@ -99,31 +98,6 @@ def test_an_incomplete_figure_is_marked(tmp_path, small, finished, resumed):
     assert any(text.startswith("PARTIAL ") and text.endswith("/16") for text in texts)
     whole = ran(tmp_path / "part", small) if resumed else finished
     assert not plot.figure(table.read(whole)).texts
-
-
-def test_styles_are_fixed_per_algorithm_and_distinct(tmp_path, small):
-    one = plot.line_styles(table.read(ran(tmp_path, small)).named())
-    other = plot.line_styles(
-        table.read(ran(tmp_path, small, "algorithms=[exp3_tau, {name: dp_exp3_lap, epsilon: [1, 2, 3]}, exp3]")).named()
-    )
-    for label in ("EXP3", "DP-EXP3-Lap (ε = 1)"):
-        assert one[label] == other[label]
-    assert len({(style["color"], style["marker"]) for style in other.values()}) == len(other)
-    many = plot.line_styles(
-        table.read(
-            ran(tmp_path, small, "algorithms=[{name: exp3, gamma: [0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1]}]")
-        ).named()
-    )
-    assert len({(style["color"], style["marker"]) for style in many.values()}) == 10
-    assert len({style["marker"] for style in many.values()}) == len({style["ls"] for style in many.values()}) == 10
-
-
-def test_more_algorithms_than_colours_stay_distinct():
-    names = [(f"algorithm{i}", f"A{i}") for i in range(12)] + [("exp3", "EXP3"), ("algorithm11", "A11, again")]
-    found = styles.styles_of(names)
-    assert len({(style.colour, style.marker, style.stroke, style.pale) for style in found.values()}) == len(names)
-    assert len({(style.colour, style.marker) for style in found.values()}) == len(names)
-    assert found["EXP3"] == styles.styles_of([("exp3", "EXP3")])["EXP3"]
 
 
 def test_the_same_bytes_twice_and_text_as_text(tmp_path, finished):
@@ -277,20 +251,9 @@ def test_a_parameter_of_nought_keeps_its_place():
     assert x.kind == "linear" and x.low < 0 < 2 < x.high
 
 
-@pytest.mark.parametrize("name", some([name for name, _ in COMMITTED], "fig1", "frontier", "price_noisy", "trust"))
-def test_no_two_curves_of_a_committed_figure_share_a_marker_or_a_dash(name):
-    found = styles.styles_of(table.read(committed() / "results" / name).named()).values()
-    assert len({style.marker for style in found}) == len({style.stroke for style in found}) == len(found)
-
-
-def test_many_curves_never_share_both_marker_and_dash():
-    found = styles.styles_of((name, f"{name} {k}") for name in ("exp3", "a", "b") for k in range(40)).values()
-    assert len({(style.marker, style.stroke) for style in found}) == 120
-
-
 def test_what_theory_says_of_a_curve_has_its_marker(finished):
     read = table.read(finished, bounds=True)
-    looks = styles.styles_of(read.named())
+    looks = styles.styles_of(read.drawn())
     for axis, lines in zip(plot.figure(read).axes, read.panels.values(), strict=False):
         hollow = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
         bounds = [line for line in lines if line.bound is not None]
@@ -341,13 +304,6 @@ def test_axes_legends_and_panels_have_the_fields_symbols(tmp_path, small):
 )
 def test_the_axes_of_committed_figures(folder, label):
     assert table.read(committed() / "results" / folder).labels()[0] == label
-
-
-def test_shades_of_one_colour_can_be_told_apart():
-    """Lightness of neighbours differs by a twelfth of the way from black to white, in every colour of the palette."""
-    for owner in ("exp3", "tsallis_inf", "mini_batch"):
-        light = [sum(style.mixed()) / 3 for style in styles.styles_of([(owner, label) for label in "abc"]).values()]
-        assert min(np.abs(np.diff(light))) > 1 / 12 and sorted(light) in (light, light[::-1])
 
 
 LONG = "EXP3 with the tuning of Auer, Cesa-Bianchi, Freund and Schapire (2003), gains in [0, 1]"
