@@ -113,7 +113,7 @@ def tune(
     `epsilon`.
     """
     every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
-    known = [other for other, model in every if model.private or model.has_guarantee_alone()]
+    known = [other for other, model in every if model.private]
     if name not in registry.names("algorithms"):
         raise KeyError(f"unknown algorithm '{name}'" + _suggestion(registry, name))
     model = registry.find("algorithms", name)
@@ -140,7 +140,7 @@ def tune(
                 | _evaluated(parameters.tuned(setting), setting, delta)
             )
             if choice == "certified" and rows[-1]["epsilon"] is None:
-                raise ValueError(f"nothing is proved about the privacy of {name}: define `guarantee`")
+                raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
     return rows
 
 

@@ -59,16 +59,12 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
 
 def check_promise(algorithm: Any, setting: Setting) -> None:
     """Raise PluginError if a user's file states privacy other than by `Guarantee`, or facts that are not numbers."""
-    one = "Guarantee(epsilon, delta, source, status)"
-    bounds, guarantee, facts = type(algorithm).bounds, type(algorithm).guarantee, type(algorithm).facts
+    bounds, facts = type(algorithm).bounds, type(algorithm).facts
     if is_users(bounds.__module__):
         found = algorithm.bounds(setting, papers_delta(setting))
         if not isinstance(found, list) or not all(isinstance(bound, Guarantee) for bound in found):
-            raise PluginError(f"bounds returned {_short(found)}: return a list, [{one}, ...]", bounds)
-    if is_users(guarantee.__module__):
-        found = algorithm.guarantee(setting)
-        if not isinstance(found, Guarantee | None):
-            raise PluginError(f"guarantee returned {_short(found)}: return {one}, or None", guarantee)
+            wanted = "a list, [Guarantee(epsilon, delta, source, status), ...]"
+            raise PluginError(f"bounds returned {_short(found)}: return {wanted}", bounds)
     if is_users(facts.__module__):
         found = algorithm.facts(setting)
         if not isinstance(found, dict) or not all(type(x) is str and isinstance(found[x], int | float) for x in found):

@@ -654,9 +654,7 @@ def test_a_private_algorithm_without_bounds_is_not_tuned():
     private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
     edited("explore: float", private)
     refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
-    assert (
-        refused.exit_code == 2 and refused.stderr == "nothing is proved about the privacy of mine: define `guarantee`\n"
-    )
+    assert refused.exit_code == 2 and refused.stderr == "nothing is proved about the privacy of mine: define `bounds`\n"
     bounds = (
         "    def bounds(self, setting, delta, sensitivity=1.0):\n"
         "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
@@ -674,14 +672,14 @@ def stating(method, returned):
     """`mine.py` with this method, which states its privacy, and the imports that it needs."""
     edited("import numpy as np", "import numpy as np\nfrom privbandits_cli.accounting.guarantee import Guarantee")
     words = {"bounds": "setting, delta, sensitivity=1.0", "facts": "setting"}
-    words["guarantee"] = "setting, delta=None, sensitivity=1.0"
     edited("    def state", f"    def {method}(self, {words[method]}):\n        return {returned}\n\n    def state")
 
 
 @pytest.mark.usefixtures("either")
 @pytest.mark.parametrize("view", [True, False])
-def test_guarantee_alone_gives_one_answer_everywhere(view):
-    stating("guarantee", STATED)
+def test_one_bound_gives_one_answer_everywhere(view):
+    stating("bounds", f"[{STATED}]")
+    edited("    display", "    private = True\n    display")
     if view:
         edited("    def state", "    def view(self, setting):\n        return views.Noisy('means')\n\n    def state")
         edited("import bandit", "import bandit, views")
@@ -702,7 +700,6 @@ def test_guarantee_alone_gives_one_answer_everywhere(view):
 @pytest.mark.parametrize(
     ("method", "returned", "message"),
     [
-        ("guarantee", "1.0", "guarantee returned 1.0: return Guarantee(epsilon, delta, source, status), or None"),
         ("bounds", STATED, "bounds returned Guarantee(eps"),
         ("bounds", "[1.0]", "bounds returned [1.0]: return a list, [Guarantee(epsilon, delta, source, status), ...]"),
         ("facts", "[2.0]", "facts returned [2.0]: return numbers by name, {'sigma': 2.0}"),
@@ -723,7 +720,6 @@ def test_a_wrong_statement_of_privacy_is_refused_at_its_line(method, returned, m
     [
         ("bounds(self, setting, delta)", "`bounds` should take (self, setting, delta, sensitivity=1.0)"),
         ("bounds(self, setting, delta, sensitivity)", "`bounds` should take (self, setting, delta, sensitivity=1.0)"),
-        ("guarantee(self, setting)", "`guarantee` should take (self, setting, delta=None, sensitivity=1.0)"),
         ("regret_bound(self, rounds, setting)", "`regret_bound` should take (self, rounds, setting, memory=0)"),
         (
             "draws(self, setting, rounds)",
@@ -734,6 +730,22 @@ def test_a_wrong_statement_of_privacy_is_refused_at_its_line(method, returned, m
 def test_a_method_that_takes_too_little_or_is_of_another_game_is_refused(method, message):
     edited("    def state", f"    def {method}:\n        return None\n\n    def state")
     assert f"mine.py:{line_of('def ' + method)}: {message}" in errors()
+
+
+@pytest.mark.parametrize(
+    ("method", "today"),
+    [
+        (
+            "guarantee(self, setting, delta=None, sensitivity=1.0)",
+            "let `bounds(self, setting, delta, sensitivity=1.0)` return",
+        )
+    ],
+)
+def test_a_method_of_an_older_contract_is_refused_with_what_to_write(method, today):
+    edited("    def state", f"    def {method}:\n        return None\n\n    def state")
+    name = method.partition("(")[0]
+    message = f"mine.py:{line_of('def ' + name)}: a class does not define `{name}` any more: {today}"
+    assert message in errors()
 
 
 @pytest.mark.parametrize("drawn", ['("uniform", "uniform")', '{"uniform": 4}', '"uniform"', '("gaussian",)'])

@@ -405,7 +405,7 @@ def test_what_promises_nothing_is_not_tuned(bounds):
         edited("weights", "import numpy", "from privbandits_cli.accounting.guarantee import Guarantee\nimport numpy")
     result = call("tune", "weights", "--epsilon", "1", "--include", "weights.py")
     assert result.exit_code == (0 if bounds else 2), result.output
-    assert bounds or "nothing is proved about the privacy of weights: define `guarantee`" in result.stderr
+    assert bounds or "nothing is proved about the privacy of weights: define `bounds`" in result.stderr
 
 
 @pytest.mark.parametrize("function", [contextual.fill_largest, switching_costs.walk])

@@ -272,6 +272,7 @@ from privbandits_cli.numerics.jit import record
 
 
 class Parameters(bandit.Algorithm):
+    private = True
     drawn = ("laplace", "bits")
     epsilon: float = 1.0
 
@@ -285,8 +286,8 @@ class Parameters(bandit.Algorithm):
     def draws(self, setting):
         return {}
 
-    def guarantee(self, setting, delta=None, sensitivity=1.0):
-        return Guarantee(self.epsilon * sensitivity, 0.0, "each gain used once", "proved", view="all reports")
+    def bounds(self, setting, delta, sensitivity=1.0):
+        return [Guarantee(self.epsilon * sensitivity, 0.0, "each gain used once", "proved", view="all reports")]
 
 
 def choose(state, rng):
