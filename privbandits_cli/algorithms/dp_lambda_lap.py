@@ -60,10 +60,6 @@ class Parameters(NoisyGains):
     def state(self, setting: Setting) -> Records:
         return record(scale=self.scale(), b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting))
 
-    def periods(self) -> dict[str, int]:
-        # Ignored rounds shift the base's periods, so it needs its numbers in every round
-        return dict.fromkeys((*self.base.periods(), "laplace"), 1)
-
     def caveats(self, setting: Setting) -> list[str]:
         scale = self.scale()
         return [

@@ -27,6 +27,8 @@ ATTRIBUTES = {  # attributes that a class no longer has, and the methods that re
 METHODS = {  # methods that a class no longer defines, and what to write in their place
     "guarantee": "let `bounds(self, setting, delta, sensitivity=1.0)` return a list with this guarantee, and write "
     "`private = True` in the class",
+    "periods": "name the kinds in the class, `drawn = (...)`; if they depend on parameters, write `drawn = ()` and let "
+    "`draws(self, setting)` return `One()` for each (from privbandits_cli.games.bandit)",
 }
 
 

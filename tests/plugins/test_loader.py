@@ -360,8 +360,9 @@ def test_an_error_in_a_file_of_another_game_is_shown_at_its_line(game, old, new,
 @pytest.mark.parametrize("how", [["--python"], pytest.param([], marks=pytest.mark.slow)], ids=["plain", "compiled"])
 def test_random_numbers_that_draws_asks_for_are_taken(how):
     assert call("new", "algorithm", "theirs.py", "--game", "linear").exit_code == 0
-    edited("x /=", "x *= np.exp(rng.normal[1])\n    x /=", "theirs.py")
-    draws = '    def draws(self, setting, rounds):\n        return {"normal": np.full(len(rounds), 2)}\n\n    def state'
+    edited("x /=", "x *= np.exp(rng.normal[1] + rng.laplace[0])\n    x /=", "theirs.py")
+    counts = '{"normal": np.full(len(rounds), 2), "laplace": 1}'
+    draws = f"    def draws(self, setting, rounds):\n        return {counts}\n\n    def state"
     edited("    def state", draws, "theirs.py")
     words = ["adversary=alternating", "horizon=60", "--include", "theirs.py", "algorithms=theirs"]
     result = call("run", "smoke_linear", *words, *how)
@@ -377,34 +378,23 @@ def test_random_numbers_that_draws_asks_for_are_taken(how):
             "its count in a method `draws`\n    state.",
         ),  # not silently a release without noise
         (
-            '{"uniform": 1}',
+            '("uniform",)',
             "rng.laplace holds no random numbers: name the kind in the class, `drawn = (..., 'laplace')`",
         ),
         (
-            '{"laplace": 1}',
+            '("laplace",)',
             "rng.uniform holds no random numbers: name the kind in the class, `drawn = (..., 'uniform')`",
         ),
         (
-            '{"uniform": 1, "laplace": 0}',
-            "periods returned {'laplace': 0, 'uniform': 1}: return a dict with keys among ",
+            '(); draws = lambda self, setting: {"laplace": bandit.One()}',
+            "rng.uniform holds no random numbers: name the kind in the class, `drawn = (..., 'uniform')`",
         ),
-        (
-            '{"uniform": 1, "laplace": 1.5}',
-            "return a dict with keys among uniform, laplace, normal, bits; a value is 1: one number in a round; the "
-            "method `draws` asks for several\n    def periods",
-        ),
-        ('{"uniform": 1, "gaussian": 1}', "return a dict with keys among uniform, laplace, normal, bits; a value is 1"),
-        (
-            '{"uniform": 4, "laplace": 1}',
-            "periods returned {'laplace': 1, 'uniform': 4}: return a dict with keys among",
-        ),
-        ('["uniform", "laplace"]', "periods returned ['uniform', 'laplace']: return a dict"),
     ],
 )
 def test_random_numbers_that_draws_does_not_ask_for_are_refused(returned, message):
     edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
-    method = f"    def periods(self):\n        return {returned}\n\n" if returned else ""
-    edited("    def state", method + "    def state")
+    if returned:
+        edited("    display", f"    drawn = {returned}\n    display")
     assert message in errors() and "mine.py:" in errors()
 
 
@@ -419,7 +409,7 @@ def test_so_they_are_in_a_helper():
 
 def test_laplace_noise_that_draws_asks_for_is_drawn():
     edited("state.means[arm] += ", "assert rng.laplace != 0.0\n    state.means[arm] += ")
-    draws = '    def periods(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
+    draws = '    def draws(self, setting):\n        return {"laplace": bandit.One()}\n\n    def state'
     edited("    def state", draws)
     result = call("run", "small.yaml", "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic")
     assert result.exit_code == 0, result.output
@@ -735,10 +725,8 @@ def test_a_method_that_takes_too_little_or_is_of_another_game_is_refused(method,
 @pytest.mark.parametrize(
     ("method", "today"),
     [
-        (
-            "guarantee(self, setting, delta=None, sensitivity=1.0)",
-            "let `bounds(self, setting, delta, sensitivity=1.0)` return",
-        )
+        ("guarantee(self, setting)", "let `bounds(self, setting, delta, sensitivity=1.0)` return a list"),
+        ("periods(self)", "name the kinds in the class, `drawn = (...)`"),
     ],
 )
 def test_a_method_of_an_older_contract_is_refused_with_what_to_write(method, today):
@@ -756,9 +744,11 @@ def test_what_is_drawn_is_a_tuple_of_kinds(drawn):
 
 def test_random_numbers_of_another_game_are_refused():
     assert call("new", "algorithm", "theirs.py", "--game", "contextual").exit_code == 0
-    edited("    def state", "    def periods(self):\n        return {'uniform': 1}\n\n    def state", "theirs.py")
+    edited(
+        "    def state", "    def draws(self, setting):\n        return {'uniform': 1}\n\n    def state", "theirs.py"
+    )
     result = call("run", "linucb_time", "--include", "theirs.py", "algorithms=theirs")
-    assert result.exit_code == 2 and "the game contextual has no method `periods`: `rng` is a NumPy" in result.stderr
+    assert result.exit_code == 2 and "the game contextual has no method `draws`: `rng` is a NumPy" in result.stderr
 
 
 def test_validate_keeps_errors_of_own_files_to_the_terminals_width(monkeypatch):
