@@ -81,7 +81,7 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     best = leading(bounds)
     quoted = best if delta else algorithm.guarantee(setting)
     lower = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=None)
-    notes = algorithm.caveats(setting)
+    notes = [*algorithm.caveats(setting), *algorithm.remarks(setting)]
     if best is not None and best.epsilon > MEANINGLESS:
         no_protection = (
             f"ε = {at_most(best.epsilon)} promises no protection: it lets one gain change a likelihood e^ε-fold."

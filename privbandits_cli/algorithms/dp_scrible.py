@@ -76,9 +76,6 @@ class Parameters(linear.Algorithm):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, int]:
         return self.base.draws(setting, rounds) | {"laplace": setting.n_arms if self.noise == "vector" else 1}
 
-    def remarks(self, setting: Setting) -> list[str]:
-        return self.base.remarks(setting)
-
     def view(self, setting: Setting) -> views.View | None:
         return views.Release()
 

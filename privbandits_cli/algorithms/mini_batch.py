@@ -143,6 +143,9 @@ class Parameters(bandit.Algorithm):
     def facts(self, setting: Setting) -> dict[str, float]:
         return super().facts(shortened(setting, self.tau))
 
+    def remarks(self, setting: Setting) -> list[str]:
+        return super().remarks(shortened(setting, self.tau))
+
     def mechanism(self) -> str:
         inner = self.base.mechanism()
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")

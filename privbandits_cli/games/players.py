@@ -179,8 +179,12 @@ class Algorithm(Parameters):
         return []
 
     def remarks(self, setting: Setting) -> list[str]:
-        """Warnings before a run: why its results may not show what the paper claims."""
-        return []
+        """Warnings before a run, and below the bounds: why results may not show what the paper claims.
+
+        By default those of a base.
+        """
+        base = self._wrapped()
+        return [] if base is None else base.remarks(setting)
 
     def promises(self) -> bool:
         """Whether the algorithm or its base is designed to be private; legends then show its epsilon."""
