@@ -121,6 +121,10 @@ class Algorithm(players.Algorithm):
         found = asked(base, setting) if isinstance(base, Algorithm) else {}
         return {kind: One() if isinstance(n, One) else n for kind, n in found.items()}
 
+    def caveats(self, setting: Setting) -> list[str]:
+        public = "It draws no random numbers: unless its arms ignore the gains, no ε holds at any δ < 1."
+        return [] if asked(self, setting) else [public]
+
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """A bound `[points]` on the expected regret after `rounds` if the means of the arms are known, or None.
 
