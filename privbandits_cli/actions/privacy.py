@@ -161,5 +161,5 @@ def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str
         "bound_oblivious": oblivious,
         "bound_switching_costs": switching if algorithm.game == "bandit" else None,
         "largest_regret": setting.horizon * setting.largest_regret(),
-        "unbounded": algorithm.unbounded(setting),
+        "remarks": algorithm.remarks(setting),
     }

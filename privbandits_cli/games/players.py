@@ -179,9 +179,9 @@ class Algorithm(Parameters):
         return []
 
     def remarks(self, setting: Setting) -> list[str]:
-        """Warnings before a run, and below the bounds: why results may not show what the paper claims.
+        """Warnings before a run, and below the bounds: why results may differ from what the paper claims.
 
-        By default those of a base.
+        Also why there is no `regret_bound`, if other parameters have one. By default the remarks of a base.
         """
         base = self._wrapped()
         return [] if base is None else base.remarks(setting)
@@ -236,10 +236,6 @@ class Algorithm(Parameters):
         memory: the number of past rounds that the adversary reacts to (0 oblivious, 1 switching costs).
         """
         return None
-
-    def unbounded(self, setting: Setting) -> str:
-        """Why `regret_bound` is None although other parameters have a theorem; empty if there is no such reason."""
-        return ""
 
     def errors(self, setting: Setting) -> Iterator[str]:
         """The reasons why this algorithm cannot play in this setting; by default, those of its base."""

@@ -727,6 +727,7 @@ def test_a_method_that_takes_too_little_or_is_of_another_game_is_refused(method,
     [
         ("guarantee(self, setting)", "let `bounds(self, setting, delta, sensitivity=1.0)` return a list"),
         ("periods(self)", "name the kinds in the class, `drawn = (...)`"),
+        ("unbounded(self, setting)", "let `remarks(self, setting)` return a list"),
     ],
 )
 def test_a_method_of_an_older_contract_is_refused_with_what_to_write(method, today):
