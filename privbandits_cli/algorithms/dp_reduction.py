@@ -69,13 +69,10 @@ class Parameters(NoisyGains):
     """ε and the base."""
 
     read = "paper"
+    display = "DP-{base}"
     theorem = "Lemma 4.2 of Agarwal & Singh"
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; the noise has scale 1/ε")
-
-    @property
-    def title(self) -> str:
-        return self.display or f"DP-{self.base.title}"
 
     def state(self, setting: Setting) -> Records:
         return record(scale=self.scale(), wrapped=self.base.state(setting))

@@ -31,6 +31,7 @@ class Parameters(bandit.Algorithm):
     """The length τ of a block, as a number or by a rule, and the base."""
 
     read = "paper"
+    display = "{base}-τ"
     drawn = ()
     calibrations: ClassVar = {
         "certified": {"tau": "certified"},
@@ -55,10 +56,6 @@ class Parameters(bandit.Algorithm):
     )
     delta: Chance | None = Field(None, description="δ of the guarantee; default T^-2")
     base: bandit.Algorithm = Field(description="the algorithm that sees the averages")
-
-    @property
-    def title(self) -> str:
-        return f"{self.base.title}-τ"
 
     def errors(self, setting: Setting) -> Iterator[str]:
         rule = RULES.get(self.tau)
