@@ -552,6 +552,19 @@ def test_draws_are_declared(rounds):
     assert not wrong
 
 
+def test_a_wrapper_is_called_after_its_base():
+    noisy = make("dp_reduction", epsilon=1.0, base=make("tsallis_inf"))
+    assert make("mini_batch", tau=3, base=noisy).title == "DP-Tsallis-INF-τ"
+    assert make("dp_exp2", epsilon=1.0).title == "DP-EXP2"
+    assert not any("{base}" in shown for shown in Registry().shown("algorithms"))
+
+
+def test_a_bandit_learner_that_draws_nothing_says_that_it_is_not_private():
+    (note,) = make("mini_batch", tau=3, base=make("ucb1")).tuned(SETTING).caveats(SETTING)
+    assert "draws no random numbers" in note
+    assert make("uniform").caveats(SETTING) == []
+
+
 def test_rounding_up_tau_never_weakens_the_guarantee():
     found = [make("exp3_tau", tau=tau).tuned(Setting(2**18, 4)).guarantee(Setting(2**18, 4)) for tau in range(1, 40)]
     assert all(a.epsilon > b.epsilon for a, b in pairwise(found))
