@@ -35,11 +35,11 @@ METHODS = {  # methods that a class no longer defines, and what to write in thei
 
 def retired(text: str) -> Iterator[tuple[int, str]]:
     """The lines that follow an older contract, each with what to write today."""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef) and node.name == "Tuned":
+    for node in (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)):
+        if node.name == "Tuned":
             yield node.lineno, TUNED
-        for line in node.body if isinstance(node, ast.ClassDef) else ():
-            if isinstance(line, ast.FunctionDef) and line.name in METHODS:
+        for line in node.body:
+            if node.name == "Parameters" and isinstance(line, ast.FunctionDef) and line.name in METHODS:
                 yield line.lineno, f"a class does not define `{line.name}` any more: {METHODS[line.name]}"
             targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
             names = [target.id for target in targets if isinstance(target, ast.Name) and target.id in ATTRIBUTES]
