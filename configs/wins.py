@@ -34,8 +34,10 @@ from privbandits_cli.cli.app import fail, filled, reported
 from privbandits_cli.cli.terminal import print_table
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
+from privbandits_cli.figures.layout import COLUMN
 from privbandits_cli.figures.mpl import Axes, styled
-from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, escaped, finish
+from privbandits_cli.figures.plot import FORMATS, Figure, canvas, finish
+from privbandits_cli.figures.words import escaped
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 

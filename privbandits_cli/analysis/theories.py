@@ -1,6 +1,7 @@
 """Theorems about curves that were read from a results folder; their players are made again from their parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,3 +64,40 @@ def _recorded(curve: Measured) -> Theory | str:
     if any(len(values) != len(curve.rounds) for values in known):
         raise ValueError(f"manifest.json and summary.csv are of different runs: {AGAIN}")
     return Theory(bound, rates)
+
+
+def theory_between(
+    curves: Sequence[Measured], known: Sequence[Theory], against: str, values: Floats, game: Game
+) -> list[Theory] | None:
+    """What theorems say at these values of a swept parameter of an algorithm, after the last round.
+
+    known: what they say of the curves, which differ in this parameter. None if the values in between would need a
+    further parameter to change, a user's file, or a number that is not in the manifest.
+    """
+    first = curves[0]
+    if first.record.get("theory") is not None and not game.trust:
+        return None
+    if not isinstance(first.parameters["algorithm"].get(against), float):
+        return None
+
+    def at(value: float) -> Theory | str:
+        algorithm = {**first.parameters["algorithm"], against: value}
+        parameters = {**first.parameters, "algorithm": algorithm}
+        moved = replace(first, parameters=parameters, record={**first.record, "theory": None})
+        return theory_of(moved, np.array([max(first.rounds)], float), game)
+
+    own = [float(curve.swept[against]) for curve in curves]
+    if not all(_same(at(value), point) for value, point in zip(own, known, strict=True)):
+        return None
+    found = [at(value) for value in values.tolist()]
+    return [point for point in found if isinstance(point, Theory)]
+
+
+def _same(one: Theory | str, other: Theory) -> bool:
+    """Whether two theories state the same numbers."""
+    if isinstance(one, str) or (one.bound is None) != (other.bound is None):
+        return False
+    pairs = [(rate.regret, again.regret) for rate, again in zip(one.rates, other.rates, strict=False)]
+    pairs += [] if one.bound is None or other.bound is None else [(one.bound, other.bound)]
+    names = [[rate.name for rate in point.rates] for point in (one, other)]
+    return names[0] == names[1] and all(np.array_equal(*pair, equal_nan=True) for pair in pairs)

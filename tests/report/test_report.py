@@ -431,7 +431,7 @@ def many(finished, values, lines, label="Algorithm"):
     found = report.gather(finished)
     (line, *_) = found.table.panels["Stochastic"]
     x = np.arange(1.0, values + 1)
-    shape = {"x": x, "regret": 45_678.9 * x, "below": 1_234.5 * x, "above": 987.6 * x}
+    shape = {"x": x, "regret": 45_678.9 * x, "below": 1_234.5 * x, "above": 987.6 * x, "bulk": None}
     every = [replace(line, label=Name(f"{label} {i}", {"gap": "gap = 0.05"}), **shape) for i in range(lines)]
     return replace(found, table=replace(found.table, panels={Name("Stochastic"): every}, x_label="epsilon"))
 
