@@ -124,7 +124,8 @@ class Table:
         if any(line.outside[points].any() for line, points in self._points()):
             notes.append(f"ring: the {self.centre} is outside the 5 % and 95 % quantiles of the trials")
         if any(lifted(line, lines)[1].any() for line, lines in every):
-            notes.append(f"ring on a curve without privacy: moved up to it, since the {self.centre} is lower by no more than chance")
+            chance = f"the {self.centre} is lower by no more than chance"
+            notes.append(f"ring on a curve without privacy: moved up to it, since {chance}")
         if self.swept and any(len(gaps(line.x)) for line, _ in every if not line.level):
             notes.append("no line where values in between were left out")
         return notes

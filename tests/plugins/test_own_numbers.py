@@ -341,7 +341,9 @@ AUDITED = {
 }
 
 
-@pytest.mark.parametrize("name", some(AUDITED, "several uniform numbers", "another of several", "a sum of two", "a leak"))
+@pytest.mark.parametrize(
+    "name", some(AUDITED, "several uniform numbers", "another of several", "a sum of two", "a leak")
+)
 def test_other_numbers_are_audited_as_part_of_the_game_or_not_at_all(name, either):
     """All numbers but the Laplace number of a release are the same in both games of the audit."""
     edits, verdict, found = AUDITED[name]
