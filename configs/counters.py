@@ -22,9 +22,10 @@ from privbandits_cli.cli.app import fail, filled
 from privbandits_cli.cli.terminal import print_table
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
+from privbandits_cli.figures.layout import PAGE
 from privbandits_cli.figures.mpl import styled
-from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, finish
-from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
+from privbandits_cli.figures.plot import FORMATS, Figure, canvas, finish
+from privbandits_cli.figures.styles import HUES, MARKERS, STROKES
 from privbandits_cli.mechanisms.blt import Buffered
 from privbandits_cli.mechanisms.counter import Law, Noise
 from privbandits_cli.mechanisms.fresh_top_up import FreshTopUp
@@ -140,11 +141,11 @@ def figure(found: Sequence[Curve], t: NDArray[np.int64], least: Floats) -> Figur
     """Draw the root mean square of E over the first t prefixes; least: the bound for Gaussian noise, `[points]`."""
     laws = list(dict.fromkeys(one.row.law for one in found))
     with styled():
-        out, axes = canvas((2 * COLUMN, 3.3), 1, len(laws))
+        out, axes = canvas((PAGE, 3.3), 1, len(laws))
         for axis, law in zip(axes, laws, strict=True):
             for i, one in enumerate(one for one in found if one.row.law == law):
                 style: dict[str, Any] = {
-                    "color": PALETTE[i % len(PALETTE)],
+                    "color": HUES[i % len(HUES)],
                     "marker": MARKERS[i],
                     "ls": (0, STROKES[i] or None),
                 }

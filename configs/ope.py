@@ -29,9 +29,10 @@ from privbandits_cli.cli import terminal
 from privbandits_cli.cli.app import fail, filled
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
+from privbandits_cli.figures.layout import PAGE
 from privbandits_cli.figures.mpl import FixedLocator, NullLocator, styled
-from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, finish
-from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
+from privbandits_cli.figures.plot import FORMATS, Figure, canvas, finish
+from privbandits_cli.figures.styles import HUES, MARKERS, STROKES
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -139,13 +140,13 @@ def figure(rows: Sequence[Row]) -> Figure:
     """Draw the coverage of 95 % intervals; coverages below the axis are marked at its lower end."""
     worlds = list(dict.fromkeys(row.world for row in rows))
     with styled():
-        out, axes = canvas((2 * COLUMN, 2.7), 1, len(worlds), sharey=True)
+        out, axes = canvas((PAGE, 2.7), 1, len(worlds), sharey=True)
         for axis, world in zip(axes, worlds, strict=True):
             axis.axhline(CONFIDENCE, color="#444444", lw=0.8, ls=(0, (1, 1.5)))
             for i, estimator in enumerate(ESTIMATORS):
                 own = [row for row in rows if (row.world, row.estimator) == (world, estimator)]
                 sizes, coverage, low, high = np.array([(o.rows, o.coverage, o.low, o.high) for o in own], float).T
-                style: dict[str, Any] = {"color": PALETTE[i], "marker": MARKERS[i], "ls": (0, STROKES[i] or None)}
+                style: dict[str, Any] = {"color": HUES[i], "marker": MARKERS[i], "ls": (0, STROKES[i] or None)}
                 apart = sizes * 1.03 ** (i - 1.5)  # so that bars stand beside each other
                 shown = np.maximum(coverage, LOWEST)
                 bars = np.array([shown - np.maximum(low, LOWEST), np.maximum(high, LOWEST) - shown])

@@ -15,9 +15,9 @@ import typer
 
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.format import table
+from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.cli.app import fail
 from privbandits_cli.experiment.files import write_atomically
-from privbandits_cli.figures import distributions
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.prices import crossing, floor_of
 from privbandits_cli.figures.table import read
@@ -106,13 +106,13 @@ def _free(results: Path) -> Iterator[list[str]]:
     """The epsilon from which on privacy adds at most a tenth to the regret, with a 95 % interval."""
     for title, *_ in FULL:
         folder = results / f"price_{title}"
-        samples = distributions.samples(folder, curves.read(folder)).values()
+        every = curves.read(folder, finals=True).every
         for lines in read(folder).panels.values():
             game = lines[0].game
             if lines[0].adversary == "gap":
                 size, horizon = int(game["dimension"]), 2.0**16
-                met = [sample for sample in samples if sample.curve.adversary == "gap"]
-                met = [sample for sample in met if sample.curve.game["dimension"] == game["dimension"]]
+                met = [curve for curve in every if curve.adversary == "gap"]
+                met = [curve for curve in met if curve.of_game["dimension"] == game["dimension"]]
                 private = {_counter(line.parameters): line for line in lines if line.algorithm == PRIVATE}
                 frees = (_epsilon(private[nodes, counter], lines, met) for _, nodes, counter in COUNTERS)
                 law = size * ceil(log2(horizon)) ** 1.5 / sqrt(horizon)
@@ -136,25 +136,25 @@ def _slope(line: Line) -> str:
     return f"{line.slope[0]:.3f} ± {1.96 * line.slope[1]:.3f}"
 
 
-def _epsilon(line: Line, lines: Sequence[Line], samples: Sequence[distributions.Sample]) -> str:
-    """The epsilon from which a line is free, with its interval from these samples of the same game."""
+def _epsilon(line: Line, lines: Sequence[Line], met: Sequence[Measured]) -> str:
+    """The epsilon from which a line is free, with its interval from the curves that met the same game."""
     level = floor_of(line, lines, FLOOR)
     assert level is not None
     free = crossing(line.x, line.regret / level / (1 + WITHIN))
     if free is None:
         return f"above {line.x[-1]:g}"
-    floor = _regrets([sample for sample in samples if sample.curve.algorithm == FLOOR])
-    private = [sample for sample in samples if sample.curve.algorithm == PRIVATE]
-    own = [one for one in private if _counter(one.curve.parameters["algorithm"]) == _counter(line.parameters)]
-    swept = [_regrets([one for one in own if float(one.curve.own["epsilon"]) == epsilon]) for epsilon in line.x]
+    floor = _regrets([curve for curve in met if curve.algorithm == FLOOR])
+    private = [curve for curve in met if curve.algorithm == PRIVATE]
+    own = [curve for curve in private if _counter(curve.parameters["algorithm"]) == _counter(line.parameters)]
+    swept = [_regrets([curve for curve in own if float(curve.own["epsilon"]) == epsilon]) for epsilon in line.x]
     low, high = free_range(floor, np.array(swept), line.x)
     unsure = open_range(floor, np.array(swept), line.x, (low, high))
     return f"{free:.2g} ({low:.2g} to {high:.2g})" + ", open" * unsure
 
 
-def _regrets(samples: Sequence[distributions.Sample]) -> Floats:
+def _regrets(every: Sequence[Measured]) -> Floats:
     """Regrets `[gap, trial]`."""
-    return np.array([sample.regret for sample in samples])
+    return np.array([[*curve.finals.values()] for curve in every])
 
 
 def free_range(floor: Floats, regret: Floats, x: Floats) -> tuple[float, float]:

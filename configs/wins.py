@@ -35,8 +35,10 @@ from privbandits_cli.cli.app import fail, filled, reported
 from privbandits_cli.cli.terminal import print_table
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
+from privbandits_cli.figures.layout import COLUMN
 from privbandits_cli.figures.mpl import Axes, styled
-from privbandits_cli.figures.plot import COLUMN, FORMATS, Figure, canvas, escaped, finish
+from privbandits_cli.figures.plot import FORMATS, Figure, canvas, finish
+from privbandits_cli.figures.words import escaped
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -98,7 +100,7 @@ def _in_folder(folder: Path) -> Iterator[Best]:
     for curve in every:
         epsilon = curve.parameters["algorithm"].get("epsilon")
         game = folder.resolve().name + (f": {curve.parameters['adversary'].get('label') or curve.adversary}" * several)
-        groups.setdefault((game, math.inf if epsilon is None else epsilon, curve.family), []).append(curve)
+        groups.setdefault((game, math.inf if epsilon is None else epsilon, curve.legend.base), []).append(curve)
     for (game, epsilon, name), curves in groups.items():
         trials = curves[0].finals.keys()
         other = next((curve for curve in every if curve.finals.keys() != trials), None if trials else curves[0])

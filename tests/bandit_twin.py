@@ -7,6 +7,7 @@ from privbandits_cli.numerics.jit import record
 
 
 class Parameters(bandit.Algorithm):
+    drawn = ()
     s: float
     sigma: float
     alpha: float
@@ -15,9 +16,6 @@ class Parameters(bandit.Algorithm):
         k = setting.n_arms
         fixed, log_term = self.s, 2 * np.log(2 / self.alpha)
         return record(plays=np.zeros(k), sums=np.zeros(k), sigma=self.sigma, fixed=fixed, log_term=log_term)
-
-    def periods(self):
-        return {}
 
 
 class Table(bandit.Adversary):

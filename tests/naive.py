@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from scipy import optimize
 
-from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
+from privbandits_cli.games.bandit import Adversary, Algorithm, One, Setting, asked
 from privbandits_cli.numerics import bits as numbers
 from privbandits_cli.numerics.streams import stream
 
@@ -1134,8 +1134,11 @@ def regrets(
     own, totals, out = 0.0, [0.0] * setting.n_arms, []
     for t, gains in enumerate(table.tolist(), start=1):
         now.clear()
-        now.update({kind: sources[kind]() for kind, n in algorithm.periods().items() if t % n in (0, 1 % n)})
-        now.update({kind: [sources[kind]() for _ in range(n)] for kind, n in algorithm.draws(setting).items()})
+        for kind, n in asked(algorithm, setting).items():
+            if not isinstance(n, One):
+                now[kind] = [sources[kind]() for _ in range(n)]
+            elif t % n.period in (0, 1 % n.period):
+                now[kind] = sources[kind]()
         arm = player.choose(uniform)
         held = arms[len(arms) - memory :] if memory else []  # the arms of the last m rounds
         pays = memory == 0 or all(other == arm for other in held)

@@ -293,7 +293,8 @@ def regrets(match: Match, trial: int) -> list[float]:
     (table,) = adversary.losses(setting, stream(match.seed, "gains", adversary.identity(), trial=trial), [rounds])
     names = algorithm.identity(), adversary.identity()
     fills = {kind: wide_fill_of(kind, stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
-    counts = {kind: many.tolist() for kind, many in algorithm.draws(setting, np.array(rounds)).items()}
+    asked = algorithm.draws(setting, np.array(rounds))
+    counts = {kind: np.broadcast_to(many, len(rounds)).tolist() for kind, many in asked.items()}
     player, suffered, total, out = learner(algorithm, setting), 0.0, np.zeros(setting.n_arms), []
     for t, losses in enumerate(table.tolist(), start=1):
         numbers: Numbers = {}

@@ -616,9 +616,7 @@ def test_the_advice_follows_from_the_state_of_the_art():
 
 def test_privacy_at_epsilon_10_is_no_better_than_none():
     folder = committed() / "results" / "state_of_the_art"
-    found = curves.read(folder)
-    samples = distributions.samples(folder, found)
-    pairs = distributions.paired(found, samples, ("DP-Tsallis-INF", "Tsallis-INF, not private"))
+    pairs = distributions.paired(curves.read(folder, finals=True), ("DP-Tsallis-INF", "Tsallis-INF, not private"))
     rows_ = [row for members in pairs.panels.values() for row in members if row.at == "ε = 10"]
     means = [f"{row.mean:z,.0f}".replace("-", "−") for row in rows_]
     assert states(WHICH, "by {} on (a), {} on (b), {} on (c), {} on (d) and {} on (e).", *means)

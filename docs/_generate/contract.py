@@ -11,9 +11,9 @@ from privbandits_cli.games.parameters import Parameters
 
 GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
 OURS = {  # members that no file needs to define: files use them, or the package does
-    *("game", "later", "formerly", "name", "described", "recorded", "identity", "replace", "untuned"),
-    *("built_on", "has_guarantee_alone", "promises", "promises_all", "stated_delta", "in_lanes", "arms_together"),
-    *("gains_in_lanes", "events_of_log", "unbounded", "optimistic", "growing", "on_demand"),
+    *("game", "later", "formerly", "name", "title", "described", "recorded", "identity", "replace", "untuned"),
+    *("built_on", "guarantee", "promises", "promises_all", "stated_delta", "in_lanes", "arms_together"),
+    *("gains_in_lanes", "events_of_log", "optimistic", "growing", "on_demand"),
 }
 PLAYERS = {"Algorithm": "algorithm", "Adversary": "adversary"}
 Member = tuple[str, str]  # the default of a member, and what it is

@@ -13,7 +13,7 @@ from _generate import DOCS
 from _generate.experiments import names
 from privbandits_cli import load, run, summary
 from privbandits_cli.experiment.config import Experiment
-from privbandits_cli.figures.styles import PALETTE
+from privbandits_cli.figures.styles import Drawn
 
 GAMES = DOCS / "_generate" / "games"
 RESULTS = DOCS / "_build" / "games"  # finished trials stay there, so that the next build simulates nothing
@@ -83,7 +83,9 @@ def _draw(picture: Picture, rows: Sequence[dict[str, Any]], path: Path) -> None:
             if name in picture.algorithms:
                 place = picture.algorithms.index(name)
                 width = 2.2 if picture.own and not place else 1.3
-                axes.plot(x, y, color=PALETTE[place], lw=width, label=points[0]["label"], zorder=3 - place / 10)
+                style = Drawn(name, name, points[0]["certified_epsilon"] is not None).style()
+                look = {"color": style.colour, "ls": (0, style.stroke) if style.stroke else "-"}
+                axes.plot(x, y, lw=width, label=points[0]["label"], zorder=3 - place / 10, **look)
             elif picture.own:
                 axes.plot(x, y, color="#cccccc", lw=0.8, zorder=1)
         axes.set(xlabel="round", ylabel="mean regret", xlim=(0, max(row["round"] for row in rows)))

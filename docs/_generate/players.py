@@ -81,9 +81,9 @@ def _index(title: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _page(registry: Registry, kind: Kind, name: str, known: Mapping[str, Any]) -> Iterator[str]:
-    model = registry.find(kind, name)
     first, _, rest = known["citation"].partition("\n\n")
-    yield f"# {model.display or line(re.split(' [(]|:', first)[0])}\n"
+    shown = {other: display for display, other in registry.shown(kind).items()}
+    yield f"# {shown.get(name) or line(re.split(' [(]|:', first)[0])}\n"
     read = f" · written from {READ[known['read']]}" if "read" in known else ""
     yield f"`{name}` · game `{known['game']}` · `privbandits_cli/{kind}/{name}.py`{read}\n"
     yield line(first) + "\n"

@@ -81,7 +81,7 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     best = leading(bounds)
     quoted = best if delta else algorithm.guarantee(setting)
     lower = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=None)
-    notes = algorithm.caveats(setting)
+    notes = [*algorithm.caveats(setting), *algorithm.remarks(setting)]
     if best is not None and best.epsilon > MEANINGLESS:
         no_protection = (
             f"ε = {at_most(best.epsilon)} promises no protection: it lets one gain change a likelihood e^ε-fold."
@@ -113,7 +113,7 @@ def tune(
     `epsilon`.
     """
     every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
-    known = [other for other, model in every if model.private or model.has_guarantee_alone()]
+    known = [other for other, model in every if model.private]
     if name not in registry.names("algorithms"):
         raise KeyError(f"unknown algorithm '{name}'" + _suggestion(registry, name))
     model = registry.find("algorithms", name)
@@ -140,7 +140,7 @@ def tune(
                 | _evaluated(parameters.tuned(setting), setting, delta)
             )
             if choice == "certified" and rows[-1]["epsilon"] is None:
-                raise ValueError(f"nothing is proved about the privacy of {name}: define `guarantee`")
+                raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
     return rows
 
 
@@ -161,5 +161,5 @@ def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str
         "bound_oblivious": oblivious,
         "bound_switching_costs": switching if algorithm.game == "bandit" else None,
         "largest_regret": setting.horizon * setting.largest_regret(),
-        "unbounded": algorithm.unbounded(setting),
+        "remarks": algorithm.remarks(setting),
     }

@@ -28,20 +28,19 @@ def gather(folder: Path, claims: Sequence[dict[str, Any]] = (), trust: Trust = N
     executed; without it what they are needed for is what the run has recorded.
     Raises FileNotFoundError or ValueError if a file is missing or damaged.
     """
-    found = curves.read(folder)
-    distribution = pairs = None
-    if (folder / "final.csv").exists():
-        samples = distributions.samples(folder, found)
-        distribution = distributions.distribution(found, samples)
+    finals = (folder / "final.csv").exists()
+    found = curves.read(folder, finals=finals)
+    pairs = None
+    if finals:
         with suppress(distributions.Unpaired):
-            pairs = distributions.paired(found, samples)
+            pairs = distributions.paired(found)
     path, manifest = inside(folder, "config.yaml"), read_manifest(folder)
     privacy, unknown = _privacy(folder, manifest, trust)
     name = folder.resolve().name
     return ReportData(
         name=name,
         table=table(found, trust=trust),
-        distribution=distribution,
+        distribution=distributions.distribution(found) if finals else None,
         pairs=pairs,
         privacy=privacy,
         unknown=unknown,

@@ -129,7 +129,7 @@ def facts(
         for memory, opponent in OPPONENTS[ready.game]:
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
-        out["unbounded"] = ready.unbounded(setting)
+        out["remarks"] = ready.remarks(setting)
         if fit:
             out["alone"] = GAMES[ready.game].Games.form(ready, setting).reason
         out["largest regret"] = size.horizon * setting.largest_regret()

@@ -19,7 +19,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import dp_reduction, htinf, mini_batch
 from privbandits_cli.algorithms.mini_batch import choose, probabilities, released, update
 from privbandits_cli.games import bandit, views
-from privbandits_cli.games.bandit import Floats, Setting
+from privbandits_cli.games.bandit import Floats, One, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Records
 
@@ -32,6 +32,7 @@ class Parameters(bandit.Algorithm):
     read = "secondary"
     display = "Batched HTINF"
     private = True
+    drawn = ()
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; a block has τ = ⌈1/ε⌉ rounds")
     sigma: Size = Field(math.sqrt(6), description="σ of HTINF, E l² <= σ² for the noisy means; √3 would suffice")
@@ -53,8 +54,8 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         return self.blocks().state(setting)
 
-    def periods(self) -> dict[str, int]:
-        return self.blocks().periods()
+    def draws(self, setting: Setting) -> dict[str, int | One]:
+        return self.blocks().draws(setting)
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["HTINF is written from memory, without its paper; the regret bound is our own derivation."]

@@ -122,7 +122,7 @@ class Parameters(Aggregating):
         ]
         if self.calibration == "printed":
             notes.append("Theorem 3.5 states ε-privacy with δ in σ, but Gaussian noise is only (ε, δ)-private.")
-        return [*notes, *filter(None, [self.unbounded(setting)])]
+        return notes
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """FTPL's bound Aσ + B t/σ, or None if the noise of prefixes grows and falls, as without top-up noise.

@@ -102,12 +102,12 @@ class Aggregating(linear.Algorithm):
         """The largest standard deviation of the noise of a prefix in one coordinate."""
         return self.node_scale(setting) * math.sqrt(self.sums(setting).spread()[1])
 
-    def unbounded(self, setting: Setting) -> str:
-        """That the noise of the prefixes varies, and which counters have a bound; empty if it does not vary."""
+    def remarks(self, setting: Setting) -> list[str]:
+        """That the noise of the prefixes varies, and which counters have a bound; nothing if it does not vary."""
         if self.sums(setting).steady:
-            return ""
+            return []
         tree = "counter: tree with spare: fresh or once"
-        return UNSTEADY.format(self.named(), f"{tree}, or counter: blt" if self.law() == "gaussian" else tree)
+        return [UNSTEADY.format(self.named(), f"{tree}, or counter: blt" if self.law() == "gaussian" else tree)]
 
     def mean_deviation(self, setting: Setting) -> float:
         """The standard deviation of the noise of a prefix in one coordinate, root mean square over the prefixes."""
@@ -267,7 +267,7 @@ class Parameters(Aggregating):
         if self.counter in ("blt", "square_root"):
             n = last_prefix(setting.horizon)
             notes.append(f"{self.named()} is made for {n:,} prefixes; it promises nothing beyond.")
-        return [*notes, *filter(None, [self.unbounded(setting)])]
+        return notes
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """FTRL's bound plus D_noise = E [max <Z, x> - min <Z, x>] (Theorem 3.4).

@@ -29,6 +29,7 @@ class Parameters(NoisyGains):
     """ε, the acceptance threshold b and the base."""
 
     read = "paper"
+    display = "DP-{base}-Lap"
     theorem = "Theorem 3.2"
     calibrations: ClassVar = {"certified": {"b": "least_bound"}, "paper": {}}
 
@@ -38,10 +39,6 @@ class Parameters(NoisyGains):
     b: Annotated[float, Field(ge=0, le=1e12), Or(Literal["least_bound"])] = left_out(
         "accept g' in [-b, b + 1]; default ln T / ε (Corollary 3.1); `least_bound`: Theorem 3.1's best"
     )
-
-    @property
-    def title(self) -> str:
-        return f"DP-{self.base.title}-Lap"
 
     def tuned(self, setting: Setting) -> Self:
         epsilon = corollary_3_2_epsilon(setting) if isinstance(self.epsilon, str) else self.epsilon
@@ -59,10 +56,6 @@ class Parameters(NoisyGains):
 
     def state(self, setting: Setting) -> Records:
         return record(scale=self.scale(), b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting))
-
-    def periods(self) -> dict[str, int]:
-        # Ignored rounds shift the base's periods, so it needs its numbers in every round
-        return dict.fromkeys((*self.base.periods(), "laplace"), 1)
 
     def caveats(self, setting: Setting) -> list[str]:
         scale = self.scale()

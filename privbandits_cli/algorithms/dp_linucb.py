@@ -357,7 +357,7 @@ class Parameters(contextual.Algorithm):
                 "The worst case, two orthogonal rows of full norm or one of them and a row of zeros, was found by "
                 "computation, not by proof."
             )
-        return notes + self.remarks(setting)
+        return notes
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

@@ -12,7 +12,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, views
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, One, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -32,6 +32,7 @@ class NoisyGains(bandit.Algorithm):
     """A base that sees each gain only with Laplace noise of scale λ = 1/ε."""
 
     private = True
+    drawn = ("laplace",)
     theorem: ClassVar[str]
 
     epsilon: float = Field(description="ε")
@@ -43,15 +44,12 @@ class NoisyGains(bandit.Algorithm):
     def errors(self, setting: Setting) -> Iterator[str]:
         unfit = list(super().errors(setting))
         yield from unfit
-        if not unfit and "laplace" in self.base.tuned(setting).periods():
+        if not unfit and "laplace" in bandit.asked(self.base.tuned(setting), setting):
             yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
 
     def scale(self) -> float:
         """λ = 1/ε: gains lie in [0, 1], so replacing one changes it by at most 1."""
         return 1 / self.epsilon
-
-    def periods(self) -> dict[str, int]:
-        return self.base.periods() | {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The theorem's bound; lower bound: the test of one noisy gain, which has δ(ε') = 1 - e^((ε' - ε)/2)."""
@@ -71,16 +69,16 @@ class Parameters(NoisyGains):
     """ε and the base."""
 
     read = "paper"
+    display = "DP-{base}"
     theorem = "Lemma 4.2 of Agarwal & Singh"
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; the noise has scale 1/ε")
 
-    @property
-    def title(self) -> str:
-        return self.display or f"DP-{self.base.title}"
-
     def state(self, setting: Setting) -> Records:
         return record(scale=self.scale(), wrapped=self.base.state(setting))
+
+    def draws(self, setting: Setting) -> dict[str, int | One]:
+        return bandit.asked(self.base, setting)  # the base sees every round, so it has its own periods
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

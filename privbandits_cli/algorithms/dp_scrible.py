@@ -9,7 +9,6 @@ high probability.
 import math
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
@@ -73,12 +72,8 @@ class Parameters(linear.Algorithm):
     def state(self, setting: Setting) -> Records:
         return record(vector=self.noise == "vector", scale=self.scale(setting), wrapped=self.base.state(setting))
 
-    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        numbers = setting.n_arms if self.noise == "vector" else 1
-        return self.base.draws(setting, rounds) | {"laplace": np.full_like(rounds, numbers)}
-
-    def remarks(self, setting: Setting) -> list[str]:
-        return self.base.remarks(setting)
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, int]:
+        return self.base.draws(setting, rounds) | {"laplace": setting.n_arms if self.noise == "vector" else 1}
 
     def view(self, setting: Setting) -> views.View | None:
         return views.Release()

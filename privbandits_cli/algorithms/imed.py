@@ -34,9 +34,6 @@ class Parameters(bandit.Algorithm):
             logs=np.zeros(n_arms),  # ln n
         )
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
-
 
 def choose(state: Record, rng: Draws) -> int:
     if state.t <= len(state.plays):

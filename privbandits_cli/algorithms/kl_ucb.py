@@ -49,9 +49,6 @@ class Parameters(bandit.Algorithm):
             entropies=np.zeros(n_arms),
         )
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
-
 
 def choose(state: Record, rng: Draws) -> int:
     if state.t <= len(state.plays):  # at first each arm in turn

@@ -114,9 +114,6 @@ class Parameters(contextual.Algorithm):
     def remarks(self, setting: Setting) -> list[str]:
         return wasted_noise(self.epsilon, self.guarantee(setting))
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return self.remarks(setting)
-
     def mechanism(self) -> str:
         return f"Gaussian noise of σ = {self.sigma():.4g} on every report"
 

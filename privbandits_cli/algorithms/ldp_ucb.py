@@ -17,7 +17,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, bit, noised
 from privbandits_cli.algorithms.robust_ucb import leader
 from privbandits_cli.games import bandit, views
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, One, Setting
 from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
@@ -27,6 +27,7 @@ class Parameters(bandit.Algorithm):
     """ε, and the kind of report."""
 
     read = "paper"
+    drawn = ()
     display = "LDP-UCB"
     private = True
     local = True
@@ -51,8 +52,8 @@ class Parameters(bandit.Algorithm):
             forced=0 if laplace else -1,  # the arm with too few plays that is next, or -1
         )
 
-    def periods(self) -> dict[str, int]:
-        return {"laplace" if self.report == "laplace" else "uniform": 1}
+    def draws(self, setting: Setting) -> dict[str, One]:
+        return {"laplace" if self.report == "laplace" else "uniform": One()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε of a report; lower bound: the test of one report."""

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, One, Setting
 from privbandits_cli.games.parameters import Chance, Or, left_out
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 from privbandits_cli.numerics.text import exact
@@ -31,6 +31,8 @@ class Parameters(bandit.Algorithm):
     """The length τ of a block, as a number or by a rule, and the base."""
 
     read = "paper"
+    display = "{base}-τ"
+    drawn = ()
     calibrations: ClassVar = {
         "certified": {"tau": "certified"},
         "shortest": {"tau": "shortest"},
@@ -54,10 +56,6 @@ class Parameters(bandit.Algorithm):
     )
     delta: Chance | None = Field(None, description="δ of the guarantee; default T^-2")
     base: bandit.Algorithm = Field(description="the algorithm that sees the averages")
-
-    @property
-    def title(self) -> str:
-        return f"{self.base.title}-τ"
 
     def errors(self, setting: Setting) -> Iterator[str]:
         rule = RULES.get(self.tau)
@@ -130,11 +128,10 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(shortened(setting, self.tau)))
 
-    def periods(self) -> dict[str, int]:
-        return {kind: self.tau * period for kind, period in self.base.periods().items()}
-
-    def draws(self, setting: Setting) -> dict[str, int]:
-        return self.base.draws(shortened(setting, self.tau))
+    def draws(self, setting: Setting) -> dict[str, int | One]:
+        """One number of a kind is used at the ends of a block only."""
+        own = bandit.asked(self.base, shortened(setting, self.tau))
+        return {kind: One(self.tau * n.period) if isinstance(n, One) else n for kind, n in own.items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bounds of the base, which sees T/τ averages; one round changes an average by at most 1/τ."""
@@ -142,6 +139,9 @@ class Parameters(bandit.Algorithm):
 
     def facts(self, setting: Setting) -> dict[str, float]:
         return super().facts(shortened(setting, self.tau))
+
+    def remarks(self, setting: Setting) -> list[str]:
+        return super().remarks(shortened(setting, self.tau))
 
     def mechanism(self) -> str:
         inner = self.base.mechanism()

@@ -34,9 +34,6 @@ class Parameters(bandit.Algorithm):
         """49 √(KT), for all rounds up to the horizon T (recalled)."""
         return np.full(len(rounds), 49 * math.sqrt(setting.n_arms * setting.horizon))
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
-
 
 def choose(state: Record, rng: Draws) -> int:
     best, arm = -np.inf, 0

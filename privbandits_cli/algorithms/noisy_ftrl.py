@@ -49,8 +49,8 @@ class Parameters(linear.Algorithm):
         noisy = np.zeros(setting.n_arms)
         return record(scale=self.scale(setting), noisy=noisy, wrapped=self.base.state(setting))
 
-    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        return {"laplace": np.full_like(rounds, setting.n_arms)}
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, int]:
+        return {"laplace": setting.n_arms}
 
     def mechanism(self) -> str:
         return "Laplace noise on each loss vector"

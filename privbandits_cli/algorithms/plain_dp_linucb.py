@@ -63,9 +63,6 @@ class Parameters(contextual.Algorithm):
         )
         return {choice: cls(epsilon=epsilon / 2, base=base) for choice, base in made.items()}
 
-    def remarks(self, setting: Setting) -> list[str]:
-        return self.base.remarks(setting)
-
     def mechanism(self) -> str:
         return f"randomised response, and {self.base.mechanism() or 'nothing for later rounds'}"
 

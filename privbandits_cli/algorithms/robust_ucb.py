@@ -58,9 +58,6 @@ class Parameters(Optimist):
             log=2 * np.log(2.0),
         )
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
-
 
 def leader(means: Floats, rates: Floats, width: float) -> int:
     """The first arm with the largest mean + width rate."""

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterator
 from typing import ClassVar, Self
 
-import numpy as np
 from pydantic import Field
 
 from privbandits_cli.convex.barriers import BALL, CUBE, ball, barrier, cube, parameter, polytope
@@ -55,8 +54,8 @@ class Parameters(linear.Algorithm):
     def state(self, setting: Setting) -> Records:
         return record(eta=self.eta, **barrier(setting.decisions()))
 
-    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        return {"uniform": np.ones_like(rounds)}
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, int]:
+        return {"uniform": 1}
 
     def remarks(self, setting: Setting) -> list[str]:
         step = self.eta * setting.n_arms * setting.decisions().largest_loss()

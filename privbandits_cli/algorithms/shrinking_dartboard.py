@@ -62,9 +62,9 @@ class Parameters(linear.Algorithm):
             losses=np.zeros(setting.n_arms),
         )
 
-    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, int]:
         """One number decides whether to keep the expert, the other draws the next one."""
-        return {"uniform": np.full_like(rounds, 2)}
+        return {"uniform": 2}
 
     def mechanism(self) -> str:
         return "few changes of the expert, blurred"

@@ -28,9 +28,6 @@ class Parameters(bandit.Algorithm):
         bound: Floats = 8 * np.sum(1 / gaps) * np.log(rounds) + (1 + np.pi**2 / 3) * gaps.sum()
         return bound
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
-
 
 def choose(state: Record, rng: Draws) -> int:
     best, arm = -np.inf, 0

@@ -36,9 +36,6 @@ class Parameters(bandit.Algorithm):
             inverses=np.zeros(n_arms),  # 3/n
         )
 
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
-
 
 def choose(state: Record, rng: Draws) -> int:
     width = state.zeta * np.log(state.t)

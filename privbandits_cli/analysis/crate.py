@@ -31,6 +31,7 @@ FORMATS = {
     ".csv": "text/csv",
     ".json": "application/json",
     ".pdf": "application/pdf",
+    ".pgf": "application/x-tex",
     ".png": "image/png",
     ".py": "text/x-python",
     ".svg": "image/svg+xml",

@@ -1,13 +1,12 @@
-"""A results folder -> the measured regrets of each planned curve."""
+"""A results folder -> its curves as they were measured: the one reader of summary.csv, final.csv and their names."""
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from privbandits_cli.analysis.curves import legends_of
 from privbandits_cli.analysis.folder import (
     BOOTSTRAP,
     FINAL,
@@ -20,7 +19,7 @@ from privbandits_cli.analysis.folder import (
 )
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.consistency import foreign_keys
-from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.experiment.variants import flat
 
@@ -31,62 +30,116 @@ AGAIN = "run the experiment again"
 SAME = ("game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "seed")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Measured:
-    """The measured regrets of one curve."""
+    """One curve of a results folder: its players, its names, its regrets."""
 
-    adversary: str
-    label: str
-    parameters: dict[str, Any]  # of both players, as in summary.csv
-    swept: dict[str, str]
-    legend: Name | None = None  # as figures show it; None: there is no manifest that has its names
-    rounds: dict[int, dict[str, float]] = field(default_factory=dict)  # checkpoint -> numbers in summary.csv
-    finals: dict[int, float] = field(default_factory=dict)  # trial -> regret at the horizon
+    key: str
+    adversary: str  # the names in a config
+    algorithm: str
+    label: str  # as in the CSVs
+    legend: Name  # as in a figure; the label, if the manifest does not describe the curve
+    parameters: Mapping[str, Mapping[str, Any]]  # of both players
+    of_game: dict[str, str]  # swept parameters of the adversary and of its setting, as in the CSVs
+    own: dict[str, str]  # those of the algorithm; all, if the manifest does not describe the curve
+    record: Mapping[str, Any] = field(default_factory=dict)  # the manifest's description of the curve, or nothing
+    rounds: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # checkpoint -> numbers in summary.csv
+    finals: Mapping[int, float] = field(default_factory=dict)  # trial -> regret at the horizon, if they are read
+
+    @property
+    def swept(self) -> dict[str, str]:
+        """The swept parameters."""
+        return {**self.of_game, **self.own}
+
+    @property
+    def private(self) -> bool:
+        """Whether the manifest has a guarantee of its privacy."""
+        return self.record.get("epsilon") is not None
+
+    @property
+    def last(self) -> Mapping[str, float]:
+        """The numbers at the horizon."""
+        return self.rounds[max(self.rounds)]
 
     @property
     def title(self) -> str:
-        """Its label and its panel."""
-        named = self.parameters.get("adversary", {}).get("label", self.adversary)
-        own = self.parameters.get("algorithm", {}).get("panel", "")
-        return ", ".join(part for part in (self.legend or self.label, named, own) if part)
+        """Its legend and its panel, as in messages."""
+        named = self.parameters["adversary"].get("label", self.adversary)
+        own = self.parameters["algorithm"].get("panel", "")
+        return ", ".join(part for part in (self.legend, named, own) if part)
 
-    @property
-    def family(self) -> str:
-        """Its label without notes on parameters."""
-        return self.legend.base if self.legend else self.label
+    def panel_title(self, folded: Collection[str]) -> Name:
+        """The title of its panel in a figure, without the notes on folded parameters."""
+        adversary = self.record["adversary"]
+        return Name(adversary["title"], *adversary["notes"]).in_symbols().without(folded).suffixed(self.record["panel"])
 
     @property
     def game(self) -> str:
         """Curves with equal values have played the same games, trial by trial, if their seeds are equal."""
         met = {name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension")}
-        return json.dumps([self.adversary, self.parameters.get("adversary"), met], sort_keys=True)
+        return json.dumps([self.adversary, self.parameters["adversary"], met], sort_keys=True)
 
 
 def read(folder: Path) -> dict[Identity, Measured]:
-    """The curves of a folder's summary.csv and final.csv; FileNotFoundError or ValueError if these cannot be read."""
-    found: dict[str, Measured] = {}
+    """All curves of a folder with their final regrets; FileNotFoundError or ValueError if these cannot be read."""
+    return {identity(curve): curve for curve in curves_of(folder)}
+
+
+def curves_of(folder: Path, finals: bool = True, named: bool = False) -> list[Measured]:
+    """The curves of summary.csv; finals: with the regrets in final.csv; named: the manifest must describe them.
+
+    FileNotFoundError or ValueError with what is wrong.
+    """
+    first: dict[str, dict[str, str]] = {}
+    rounds: dict[str, dict[int, dict[str, float]]] = {}
     for row in rows_of(folder / "summary.csv", SUMMARY):
-        if row["curve"] not in found:
-            last = list(row)[list(row).index(STATISTICS[-1]) + 1 :]  # the swept parameters are the last columns
-            swept = {name: row[name] for name in last if name not in BOOTSTRAP and row[name]}
-            found[row["curve"]] = Measured(row["adversary"], row["label"], players_of(row), swept)
-        curve, at = found[row["curve"]], int(row["round"])
-        if at in curve.rounds:
+        first.setdefault(row["curve"], row)
+        numbers, at = rounds.setdefault(row["curve"], {}), int(row["round"])
+        if at in numbers:
             raise ValueError(f"{folder / 'summary.csv'} has round {at} of {row['label']} twice: {AGAIN}")
-        numbers = [name for name in ("trials", *STATISTICS, *BOOTSTRAP) if name in row]
-        curve.rounds[at] = {name: float(row[name] or "nan") for name in numbers}
-    names = read_manifest(folder).get("curves")
-    if names is not None and found.keys() <= names.keys():
-        for key, legend in legends_of(names, list(found)).items():
-            found[key].legend = legend
+        numbers[at] = {k: float(row[k] or "nan") for k in ("trials", *STATISTICS, *BOOTSTRAP) if k in row}
+    records = _records(folder, first, named)
+    shown = _legends([records[key] for key in first]) if records else [Name(row["label"]) for row in first.values()]
+    regrets = _finals(folder, {key: row["label"] for key, row in first.items()}) if finals else {}
+    found = []
+    for (key, row), legend in zip(first.items(), shown, strict=True):
+        last = list(row)[list(row).index(STATISTICS[-1]) + 1 :]  # the swept parameters are the last columns
+        own = {name: row[name] for name in last if name not in BOOTSTRAP and row[name]}
+        of_game = {name: own.pop(name) for name in records[key]["adversary"]["swept"] if name in own} if records else {}
+        players = row["adversary"], row["algorithm"], row["label"], legend, players_of(row), of_game, own
+        found.append(Measured(key, *players, records.get(key, {}), rounds[key], regrets.get(key, {})))
+    return found
+
+
+def _records(folder: Path, keys: Collection[str], needed: bool) -> Mapping[str, Any]:
+    """The manifest's descriptions of curves by their keys; empty if it does not describe all of these."""
+    found = read_manifest(folder).get("curves")
+    if found is not None and found.keys() >= set(keys):
+        known: Mapping[str, Any] = found
+        return known
+    if needed:
+        what = "does not describe the curves" if found is None else "and summary.csv are of different runs"
+        raise ValueError(f"{folder / 'manifest.json'} {what}: {AGAIN}")
+    return {}
+
+
+def _legends(records: Sequence[Mapping[str, Any]]) -> list[Name]:
+    labels = [Name(record["algorithm"]["family"], *record["algorithm"]["notes"]) for record in records]
+    promised = [None if record.get("epsilon") is None else (record["epsilon"], record["delta"]) for record in records]
+    return legends(labels, promised)
+
+
+def _finals(folder: Path, labels: Mapping[str, str]) -> dict[str, dict[int, float]]:
+    """The regrets in final.csv by curve and trial; labels: those of the curves of summary.csv, by their keys."""
+    found: dict[str, dict[int, float]] = {key: {} for key in labels}
     for row in rows_of(folder / "final.csv", FINAL):
-        if row["curve"] not in found:
+        key, trial = row["curve"], int(row["trial"])
+        if labels.get(key) != row["label"]:
             raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
-        finals, trial = found[row["curve"]].finals, int(row["trial"])
-        if trial in finals:
+        if trial in found[key]:
             raise ValueError(f"{folder / 'final.csv'} has trial {trial} of {row['label']} twice: {AGAIN}")
-        finals[trial] = float(row["regret"])
-    return {identity(curve): curve for curve in found.values()}
+        found[key][trial] = float(row["regret"])
+    return found
 
 
 def identity(curve: Measured) -> Identity:
@@ -98,8 +151,10 @@ def identity(curve: Measured) -> Identity:
 
 def planned(curve: Curve) -> Measured:
     """A planned curve as the CSVs would describe it, not yet measured."""
-    swept = {name: str(value) for name, value in curve.swept.items()}
-    return Measured(curve.adversary.name, curve.label, json.loads(json.dumps(curve.parameters())), swept)
+    of_game, own = ({name: str(value) for name, value in part.items()} for part in (curve.game, curve.own))
+    players = curve.adversary.name, curve.algorithm.name
+    parameters = json.loads(json.dumps(curve.parameters()))
+    return Measured(curve.key, *players, curve.label, curve.label, parameters, of_game, own)
 
 
 def alike(one: object, other: object) -> bool:

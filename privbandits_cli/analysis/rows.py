@@ -1,6 +1,6 @@
 """A results folder -> tables for notebooks: its CSVs and every trial's curve, with labels and guarantees."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import product
 from pathlib import Path
 from typing import Any, overload
@@ -8,15 +8,13 @@ from typing import Any, overload
 import numpy as np
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.analysis import curves
-from privbandits_cli.analysis.curves import legends_of
-from privbandits_cli.analysis.folder import CURVE, FINAL, NAMES, SUMMARY, read_config, read_manifest, rows_of
+from privbandits_cli.analysis.folder import CURVE, FINAL, NAMES, SUMMARY, read_config, rows_of
+from privbandits_cli.analysis.measured import AGAIN, Measured, curves_of
 from privbandits_cli.analysis.rates import Theory
 from privbandits_cli.analysis.theories import Game, theory_of
 from privbandits_cli.engine.store import chunk_files, read_chunk
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.keys import Plot
-from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.plan import Plan
 from privbandits_cli.experiment.received import NOBODY, inside
 from privbandits_cli.games.players import Setting
@@ -65,44 +63,41 @@ def summary(folder: Path, final: bool = False) -> Rows:
 
     Raises FileNotFoundError if nothing was run, ValueError if a file is damaged.
     """
-    known = read_manifest(folder).get("curves") or {}
-    labels = legends_of(known, list(known))
-    folded = Plot.model_validate(read_config(folder).get("plot", {})).folded
+    curves = {curve.key: curve for curve in curves_of(folder, finals=False, named=True)}
+    config = read_config(folder)
+    folded = Plot.model_validate(config.get("plot", {})).folded
     rows = []
     for row in rows_of(folder / ("final.csv" if final else "summary.csv"), FINAL if final else SUMMARY):
-        if row["curve"] not in known:
-            raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: run the experiment again")
-        rows.append(_row(row, known[row["curve"]], labels[row["curve"]], folded))
+        if row["curve"] not in curves:
+            raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
+        rows.append(_row(row, curves[row["curve"]], folded))
     if not final:
-        lower = _lower_bounds(folder)
+        lower = _lower_bounds(curves.values(), config)
         for made in rows:
             made["lower_bound"] = lower.get((made["curve"], made["round"]))
     return Rows.of(rows)
 
 
-def _lower_bounds(folder: Path) -> dict[tuple[str, int], float]:
+def _lower_bounds(curves: Iterable[Measured], config: Mapping[str, Any]) -> dict[tuple[str, int], float]:
     """By curve and round the lower bound on the mean regret, where one is known; no file of a user is executed."""
-    found = curves.read(folder)
-    game = Game(found.config, Registry(), NOBODY)
+    game = Game(config, Registry(), NOBODY)
     lower: dict[tuple[str, int], float] = {}
-    for curve in found.every if found.config.get("game", "bandit") == "bandit" else ():
-        rounds = [int(row["round"]) for row in curve.rows]
-        known = theory_of(curve, np.array(rounds, float), game)
+    for curve in curves if config.get("game", "bandit") == "bandit" else ():
+        known = theory_of(curve, np.array([*curve.rounds], float), game)
         for rate in known.rates if isinstance(known, Theory) else ():
             if rate.asymptotic:
-                lower |= dict(zip(product([curve.key], rounds), rate.regret.tolist(), strict=True))
+                lower |= dict(zip(product([curve.key], curve.rounds), rate.regret.tolist(), strict=True))
     return lower
 
 
-def _row(row: Mapping[str, str], curve: Mapping[str, Any], label: Name, folded: Set[str]) -> dict[str, Any]:
+def _row(row: Mapping[str, str], curve: Measured, folded: Set[str]) -> dict[str, Any]:
     """A row of a CSV, its numbers converted, with its curve's names as figures show them and its guarantee."""
-    adversary = curve["adversary"]
-    title = Name(adversary["title"], *adversary["notes"]).without(folded).in_symbols().suffixed(curve["panel"])
     names = {name: cell for name, cell in row.items() if name in ("experiment", *CURVE)}
-    shown = {"label": str(label.in_symbols()), "panel": str(title), "family": curve["algorithm"]["family"]}
-    known = {*names, *NAMES} - adversary["swept"].keys() - curve["algorithm"]["swept"].keys()
+    label, panel = str(curve.legend.in_symbols()), str(curve.panel_title(folded))
+    shown = {"label": label, "panel": panel, "family": curve.legend.base}
+    known = {*names, *NAMES} - curve.swept.keys()
     numbers = {name: _value(name, cell) for name, cell in row.items() if name not in known}
-    return {**names, **shown, **_certified(curve), **numbers}
+    return {**names, **shown, **_certified(curve.record), **numbers}
 
 
 def guarantees(plan: Plan, delta: float | None = None) -> Rows:
@@ -154,9 +149,7 @@ def trials(folder: Path) -> Rows:
             f"{folder} keeps no chunks of trials: run its experiment again. summary(folder, final=True) needs none: it "
             "has the final regret of each trial"
         )
-    rounds: dict[str, list[int]] = {}
-    for row in summary(folder):
-        rounds.setdefault(row["curve"], []).append(row["round"])
+    rounds = {curve.key: list(curve.rounds) for curve in curves_of(folder, finals=False)}
     finals: dict[str, list[dict[str, Any]]] = {}
     for row in summary(folder, final=True):
         finals.setdefault(row["curve"], []).append(row)
@@ -165,8 +158,8 @@ def trials(folder: Path) -> Rows:
         played = _played([file for name, file in chunks if name == key])
         for row in rows:
             regrets = played.get(row["trial"], [])
-            if len(regrets) != len(rounds.get(key, [])) or regrets[-1] != row["regret"]:
-                raise ValueError(f"{folder / 'chunks'} and its CSVs are of different runs: run the experiment again")
+            if len(regrets) != len(rounds[key]) or regrets[-1] != row["regret"]:
+                raise ValueError(f"{folder / 'chunks'} and its CSVs are of different runs: {AGAIN}")
             last = {"trial": row.pop("trial"), "round": rounds[key], "regret": regrets}
             del row["regret"]
             for name, value in (row | last).items():

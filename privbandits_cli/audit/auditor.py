@@ -75,22 +75,22 @@ def audit(
     error = _error(view, algorithm.game, setting, bound, state)
     if error is not None:
         raise PluginError(error, type(algorithm).view)
-    asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else bandit.Asked({}, {})
-    if asked.more and isinstance(view, views.Arms):
+    asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else {}
+    ones = bandit.ones(asked)
+    more = not asked.keys() <= ones & {*bandit.Draws._fields}  # the steps take `bandit.Numbers`
+    if more and isinstance(view, views.Arms):
         return Audit("NOT AUDITABLE", str(claim), "the arms are not drawn by one number `rng.uniform` a round", 0)
-    noisy, kinds = isinstance(view, views.Noisy), asked.periods.keys() & {"normal", "laplace"}
-    each = noisy and asked == bandit.Asked({}, {"normal": setting.n_arms})  # `choose` draws a number for every arm
+    noisy, kinds = isinstance(view, views.Noisy), ones & {"normal", "laplace"}
+    each = noisy and asked == {"normal": setting.n_arms}  # `choose` draws a number for every arm
     gaussian = each or (noisy and kinds == {"normal"})
     if gaussian and claim.delta == 0:
         needs = "a views.Noisy of Gaussian noise, which needs a guarantee with δ > 0"
         raise PluginError(f"view returned {needs}", type(algorithm).view)
     own = algorithm.game == "bandit" and isinstance(view, views.Release)
-    bit = own and not {"normal", "laplace"} & {*asked.periods, *asked.counts}
-    if asked.more and not each:
+    bit = own and not {"normal", "laplace"} & asked.keys()
+    if more and not each:
         bound = given_more(bound, asked, gaussian, bit)
-    target: Target[Any] = Target(
-        algorithm, setting, view, bound, state, claim, alpha, budget, seed, asked.more, gaussian
-    )
+    target: Target[Any] = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, more, gaussian)
     with quickly():  # most of an audit's time is compiling
         run = audit_drawn if each else audit_bits if bit else AUDITS[algorithm.game, type(view)]
         found = run(target)

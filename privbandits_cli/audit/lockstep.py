@@ -38,6 +38,7 @@ FOUND = {
     SCALE: "the scale of the noise depends on the gains",
     RANGE: "the range of a gain depends on the gains before it",
     OTHER_ARM: "a gain changes the value of an arm that was not played",
+    MIXED: "another random number changes what the release adds to its gain",
     NUMBER: "the arm depends on the random number that hides its gain",
     EARLIER: "what is released of a gain depends on the gains before it",
 }

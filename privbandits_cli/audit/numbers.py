@@ -7,13 +7,13 @@ common. The audit of reports of one bit moves the uniform number. It computes th
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from privbandits_cli.audit.target import Steps
-from privbandits_cli.games.bandit import Asked, Draws, Floats, Numbers
+from privbandits_cli.games.bandit import Draws, Floats, Numbers, One
 from privbandits_cli.numerics.bits import mixed, stream
 from privbandits_cli.numerics.bits import normal as normal_number
 from privbandits_cli.numerics.bits import uniform as uniform_number
@@ -94,13 +94,13 @@ def released(state: Record, gain: float, rng: Draws) -> float:
     return noisy
 
 
-def given_more(steps: Steps, asked: Asked, gaussian: bool = False, bit: bool = False) -> Steps:
+def given_more(steps: Steps, asked: Mapping[str, int | One], gaussian: bool = False, bit: bool = False) -> Steps:
     """The steps of an algorithm that takes `Numbers`, as steps that take the `Draws` that an audit deals.
 
     gaussian: the number in the place of the Laplace number is the normal number; bit: reports have one bit.
     """
     dealt = "uniform", "normal" if gaussian else "laplace"
-    made = {kind: _maker(kind, asked, kind in dealt) for kind in Numbers._fields}
+    made = {kind: _maker(kind, asked.get(kind), kind in dealt) for kind in Numbers._fields}
     made["words"] = made.pop("bits")
     all_numbers = compile_step(numbers_of, BIT=bit, **made)
     templates = {function.__name__: function for function in (choose, update, released) if function.__name__ in steps}
@@ -110,9 +110,11 @@ def given_more(steps: Steps, asked: Asked, gaussian: bool = False, bit: bool = F
     return steps | taking
 
 
-def _maker(kind: str, asked: Asked, dealt: bool) -> Callable[..., Any]:
-    """The compiled function that makes the numbers of a kind, the first of which may be dealt."""
+def _maker(kind: str, n: int | One | None, dealt: bool) -> Callable[..., Any]:
+    """The compiled function that makes n numbers of a kind, the first of which may be dealt."""
     own = {"made": compile_step(MAKERS[kind]), "DEALT": dealt}
-    if kind in asked.counts:
-        return compile_step(several, COUNT=asked.counts[kind], TYPE=np.uint64 if kind == "bits" else np.float64, **own)
-    return compile_step(one, **own) if kind in asked.periods else compile_step(none)
+    if n is None:
+        return compile_step(none)
+    if isinstance(n, One):
+        return compile_step(one, **own)
+    return compile_step(several, COUNT=n, TYPE=np.uint64 if kind == "bits" else np.float64, **own)

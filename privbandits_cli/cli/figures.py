@@ -17,11 +17,16 @@ Where = Annotated[Path, typer.Argument(help="A results folder, or a folder of re
 def plot(
     path: Where = Path("results"),
     kind: Annotated[str, typer.Option(help="regret, distribution, against=PARAMETER or paired.")] = "regret",
-    formats: Annotated[str, typer.Option("--format", help="File formats, separated by commas.")] = "pdf,png,svg",
+    formats: Annotated[
+        str, typer.Option("--format", help="pdf, pgf, png, svg: file formats, separated by commas.")
+    ] = "pdf,png,svg",
     log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; the file is NAME-log.")] = False,
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Add the theorems' regret bounds; the file is NAME-bounds.")
     ] = False,
+    style: Annotated[
+        str, typer.Option(help="A style sheet of matplotlib by its name, or a file, after that of all figures.")
+    ] = "",
     pair: Annotated[str, typer.Option(help="For paired: two algorithms or labels; the second is subtracted.")] = "",
     include: Looked = None,
     trust: Trusted = False,
@@ -44,13 +49,14 @@ def plot(
       privbandits plot results/fig1 --bounds        fig1-bounds.pdf, ...
       privbandits plot results/fig1 --kind paired --pair exp3_tau,exp3
       privbandits plot results/frontier --kind against=epsilon --format png
+      privbandits plot results/fig1 --style paper.mplstyle --format pgf
     """
     from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
     from privbandits_cli.figures import write
 
     trusted = Trust(tuple(include or ()), trust)
     with reported(ValueError):
-        wanted = write.kind(kind, pair, log, bounds)
+        wanted = write.kind(kind, pair, log, bounds, style)
     errors = []
     for folder in _folders(path):
         try:

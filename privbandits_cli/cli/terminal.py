@@ -272,7 +272,7 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     for row in rows:
         entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", f":{GLUE}")
         print("\n" + filled(entry, "", "  "))  # no line break between a key and its value
-        for sentence in filter(None, (row["reason"], row["unbounded"])):
+        for sentence in filter(None, (row["reason"], *row["remarks"])):
             print(filled(sentence, "  "))
 
 

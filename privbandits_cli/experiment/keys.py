@@ -53,6 +53,10 @@ class Plot(_Section):
     best: list[str] | None = Field(
         None, description="of curves that differ in these swept parameters only, draw the one with the smallest regret"
     )
+    width: Literal["one", "two"] | Annotated[float, Field(ge=1.5, le=40)] | None = Field(
+        None, description="columns of a paper (3.3 or 6.9 inches), or inches; by default as the panels need"
+    )
+    height: float | None = Field(None, ge=1, le=60, description="inches; by default as the rows of panels need")
     font: str | None = Field(
         None, description="an installed font, such as Noto Sans CJK SC; signs that it lacks are from the usual one"
     )

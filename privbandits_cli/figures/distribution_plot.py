@@ -1,12 +1,13 @@
 """Distributions -> Figure: a row for each curve, with box and points, or with the mean difference and its interval."""
 
-import textwrap
-
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
+from privbandits_cli.figures.layout import COLUMN, PAGE
 from privbandits_cli.figures.mpl import Axes, NullLocator, inches, styled
-from privbandits_cli.figures.plot import COLUMN, TITLE, Figure, canvas, escaped, finish, fit, wrapped
+from privbandits_cli.figures.panel import fit
+from privbandits_cli.figures.plot import NOTE, TITLE, Figure, canvas, finish
 from privbandits_cli.figures.styles import Style, styles_of
+from privbandits_cli.figures.words import escaped, wrapped
 
 ROW = 0.125  # inches
 DARK = "#222222"
@@ -14,23 +15,24 @@ NAME_WIDTH = 3.2  # inches of a row's name; a longer one is smaller
 MANY_POINTS = 200  # from this number on, points are drawn smaller
 
 
-def figure(drawn: Distributions) -> Figure:
-    """Draw distributions: a panel per adversary, two in each row."""
-    styles = styles_of(drawn.named)
+def figure(drawn: Distributions, style: str = "") -> Figure:
+    """Draw distributions: a panel per adversary, two in each row; style: a style sheet."""
+    styles = styles_of(drawn.drawn)
     n = len(drawn.panels)
     columns = 1 if n == 1 else 2
     sizes = [places(rows)[1][-1] + 1 for rows in drawn.panels.values()]
     heights = [max(sizes[i : i + columns]) for i in range(0, n, columns)]
-    with styled(drawn.font):
-        size = (COLUMN * columns, sum(ROW * height + 0.55 for height in heights) + 0.35)
+    with styled(drawn.font, style):
+        width = COLUMN if columns == 1 else PAGE
+        size = (width, sum(ROW * height + 0.55 for height in heights) + 0.35)
         out, axes = canvas(size, len(heights), columns, gridspec_kw={"height_ratios": heights})
         for i, title in enumerate(drawn.panels):
             _panel(axes[i], drawn, title, styles)
             axes[i].set_title(escaped(wrapped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title, TITLE, 7.5)))
             if i + columns >= n:
                 axes[i].set_xlabel(drawn.x_label)
-        note = textwrap.fill(f"{counted(drawn.fewest, 'trial')}; {drawn.note}", 84 * columns)
-        out.supxlabel(note, fontsize=5.5)
+        note = f"{counted(drawn.fewest, 'trial')}; {drawn.note}"
+        out.supxlabel(escaped(wrapped(note, width - 0.2, NOTE)), fontsize=NOTE)
         finish(out, axes[n:], drawn.fewest, drawn.wanted)
         return out
 
@@ -56,7 +58,9 @@ def _panel(axis: Axes, drawn: Distributions, title: str, styles: dict[str, Style
         style = styles[one.line]
         values, beside = one.points()
         size = 2.6 if len(values) < MANY_POINTS else 1.8
-        axis.plot(values, row + 0.7 * beside, style.marker, color=style.mixed(), ms=size, alpha=0.6, zorder=2)
+        axis.plot(
+            values, row + 0.7 * beside, style.marker, color=style.colour, ms=size * style.size, alpha=0.6, zorder=2
+        )
         if drawn.paired:
             if one.interval:
                 axis.plot(one.interval, [row] * 2, color=DARK, lw=1.2, zorder=4)

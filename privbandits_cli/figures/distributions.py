@@ -1,22 +1,21 @@
-"""final.csv -> distributions of final regrets, or of their differences from those of another curve, trial by trial."""
+"""Distributions of final regrets, or of their differences from those of another curve, trial by trial.
 
-import json
-from array import array
-from collections.abc import Iterator, Sequence
+The curves of the functions here are those that are read with their final regrets.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
-from privbandits_cli.analysis.curves import Curve, Curves
-from privbandits_cli.analysis.folder import FINAL, rows_of
+from privbandits_cli.analysis.curves import Curves, kept
 from privbandits_cli.analysis.format import parameter
+from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
+from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats
 
 MOST_POINTS = 800  # with more trials, only the outermost ones and evenly spaced ranks are drawn
@@ -25,14 +24,6 @@ OUTERMOST = 100
 
 class Unpaired(ValueError):
     """No two curves can be paired."""
-
-
-class Sample(NamedTuple):
-    """The final regrets of a curve `[trials]`, with the trial of each."""
-
-    curve: Curve
-    trials: NDArray[np.int64]
-    regret: Floats
 
 
 @dataclass(frozen=True)
@@ -83,7 +74,7 @@ class Distributions:
     paired: bool
     fewest: int  # trials of the row that has the fewest
     wanted: int
-    named: list[tuple[str, str]]  # (algorithm, label) of every line of the figure over rounds, whose styles are used
+    drawn: list[Drawn]  # every line of the figure over rounds, whose styles are used
     font: str | None = None  # whose signs are taken first
 
 
@@ -101,49 +92,35 @@ def places(rows: Sequence[Distribution]) -> tuple[dict[int, str], list[int]]:
     return titles, found
 
 
-def samples(folder: Path, curves: Curves) -> dict[str, Sample]:
-    """The final regrets of all curves by their keys; raises FileNotFoundError or ValueError."""
-    path = folder / "final.csv"
-    found: dict[tuple[str, str], tuple[array[int], array[float]]] = {}
-    for row in rows_of(path, FINAL):
-        trials, regrets = found.setdefault((row["curve"], row["label"]), (array("q"), array("d")))
-        trials.append(int(row["trial"]))
-        regrets.append(float(row["regret"]))
-    known = {(curve.key, curve.last["label"]): curve for curve in curves.every}
-    if found.keys() != known.keys():
-        raise ValueError(f"{path} and summary.csv are of different runs: run the experiment again")
-    return {at[0]: Sample(known[at], *map(np.array, columns)) for at, columns in found.items()}
-
-
-def distribution(curves: Curves, found: dict[str, Sample]) -> Distributions:
+def distribution(curves: Curves) -> Distributions:
     """The distribution of final regrets, a row for each curve of the figure."""
     panels: dict[str, list[Distribution]] = {
-        title: [_row(curves, curve, found[curve.key].regret, curves.line_name(curve)) for curve in ordered]
+        title: [_row(curves, curve, _regrets(curve, curve.finals), curves.line_name(curve)) for curve in ordered]
         for title, ordered in _ordered(curves)
     }
     note = "points: trials; box: quartiles and median; whiskers: 5 % and 95 % quantiles"
     return _figure(curves, panels, "final regret", note, paired=False)
 
 
-def paired(curves: Curves, found: dict[str, Sample], pair: tuple[str, str] | None = None) -> Distributions:
+def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions:
     """Differences of final regrets between curves in the same trials of the same games.
 
     pair: two curves, each by the name of its algorithm or by its label; by default every curve and the first algorithm
     of its game. Raises Unpaired if no two curves share a game.
     """
     panels: dict[str, list[Distribution]] = {}
-    games: dict[tuple[str, ...], list[Curve]] = {}
+    games: dict[str, list[Measured]] = {}
     for curve in curves.every:
-        games.setdefault(_game(curve), []).append(curve)
+        games.setdefault(curve.game, []).append(curve)
     for title, ordered in _ordered(curves):
         for curve in ordered:
-            base = _base(curves, curve, games[_game(curve)], pair)
+            base = _base(curves, curve, games[curve.game], pair)
             if base is not None:
-                one, other = found[curve.key], found[base.key]
-                _, left, right = np.intersect1d(one.trials, other.trials, assume_unique=True, return_indices=True)
-                if len(left):
+                trials = sorted(curve.finals.keys() & base.finals.keys())
+                if trials:
                     name = f"{curves.line_name(curve)} − {curves.line_name(base)}"
-                    row = _row(curves, curve, one.regret[left] - other.regret[right], name, interval=True)
+                    apart = _regrets(curve, trials) - _regrets(base, trials)
+                    row = _row(curves, curve, apart, name, interval=True)
                     panels.setdefault(title, []).append(row)
     if not panels:
         raise Unpaired(_no_pair(curves, pair))
@@ -159,9 +136,9 @@ def pair_of(curves: Curves, text: str) -> tuple[str, str]:
     return next((two for two in cuts if known.issuperset(two)), cuts[0])
 
 
-def _names(curves: Curves, curve: Curve) -> tuple[str, ...]:
+def _names(curves: Curves, curve: Measured) -> tuple[str, ...]:
     """The names by which a user can refer to a curve: its algorithm, its label with and without notes, its line."""
-    return curve.algorithm, curve.label.base, curve.label, curve.last["label"], curves.line_name(curve)
+    return curve.algorithm, curve.legend.base, curve.legend, curve.label, curves.line_name(curve)
 
 
 def _no_pair(curves: Curves, pair: tuple[str, str] | None) -> str:
@@ -179,7 +156,6 @@ def _figure(
     curves: Curves, panels: dict[str, list[Distribution]], x_label: str, note: str, paired: bool
 ) -> Distributions:
     sizes = [len(row.values) for rows in panels.values() for row in rows]
-    wanted = max(int(row["trials"]) for curve in curves.every for row in curve.rows)
     if min(sizes) < statistics.FEWEST_TRIALS:
         note += f" (drawn for at least {statistics.FEWEST_TRIALS} trials)"
     if curves.plot.best:
@@ -193,18 +169,25 @@ def _figure(
     scales = {title: fitting(np.concatenate([*(row.values for row in rows), *zero])) for title, rows in panels.items()}
     if any(scale.kind == "asinh" for scale in scales.values()):
         note += "; axis: linear near 0, logarithmic far from it"
-    named = [(curve.algorithm, str(curves.line_name(curve))) for curve in curves.drawn]
-    wanted = curves.config.get("trials", wanted)
-    return Distributions(panels, scales, x_label, note, paired, min(sizes), wanted, named, curves.plot.font)
+    folded = curves.plot.folded
+    drawn = [
+        Drawn(curve.algorithm, curves.line_name(curve), curve.private, kept(curve.own, folded))
+        for curve in curves.drawn
+    ]
+    return Distributions(panels, scales, x_label, note, paired, min(sizes), curves.wanted, drawn, curves.plot.font)
 
 
-def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Curve]]]:
+def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Measured]]]:
     """The curves of each panel, line by line."""
     for title, members in curves.panels().items():
         yield title, [curve for line in curves.lines(members) for curve in line]
 
 
-def _row(curves: Curves, curve: Curve, values: Floats, title: str, interval: bool = False) -> Distribution:
+def _regrets(curve: Measured, trials: Iterable[int]) -> Floats:
+    return np.array([curve.finals[trial] for trial in trials])
+
+
+def _row(curves: Curves, curve: Measured, values: Floats, title: str, interval: bool = False) -> Distribution:
     against = curves.plot.against
     at = ""
     if against in curve.swept:  # `ε = 0.1`, `T = 1,024`
@@ -216,7 +199,7 @@ def _row(curves: Curves, curve: Curve, values: Floats, title: str, interval: boo
     return Distribution(curve.algorithm, curves.line_name(curve), title, at, values, ends)
 
 
-def _base(curves: Curves, curve: Curve, met: Sequence[Curve], pair: tuple[str, str] | None) -> Curve | None:
+def _base(curves: Curves, curve: Measured, met: Sequence[Measured], pair: tuple[str, str] | None) -> Measured | None:
     """The curve of the same game to compare with, if possible with equal swept values; None if there is none."""
     if pair is None:
         bases = [other for other in met if _kin(other) == _kin(met[0])]
@@ -231,10 +214,5 @@ def _base(curves: Curves, curve: Curve, met: Sequence[Curve], pair: tuple[str, s
     return next(iter(alike or bases), None)
 
 
-def _kin(curve: Curve) -> tuple[str, str]:
-    return curve.algorithm, curve.label.base
-
-
-def _game(curve: Curve) -> tuple[str, ...]:
-    """What all curves in the same game have in common."""
-    return curve.adversary, json.dumps(curve.parameters["adversary"], sort_keys=True), *curve.game.values()
+def _kin(curve: Measured) -> tuple[str, str]:
+    return curve.algorithm, curve.legend.base

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 if "matplotlib" in sys.modules or "MPLBACKEND" not in os.environ:
     import matplotlib
@@ -18,28 +19,43 @@ else:  # it may name the window of another environment, as in a notebook: matplo
     with suppress(ValueError):
         matplotlib.rcParams["backend"] = window
 
+import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.text import Annotation
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.transforms import Bbox
+
+from privbandits_cli.experiment.errors import suggestion
 
 __all__ = [
+    "Annotation",
     "Axes",
     "Axis",
+    "Bbox",
     "Figure",
     "FigureCanvasAgg",
     "FixedLocator",
     "FontWarning",
     "FuncFormatter",
+    "Legend",
     "Line2D",
+    "LinearSegmentedColormap",
     "LogLocator",
+    "LogNorm",
     "MaxNLocator",
+    "Normalize",
     "NullFormatter",
     "NullLocator",
+    "ScalarMappable",
     "glyphs",
     "inches",
     "missing_font",
@@ -47,6 +63,7 @@ __all__ = [
 ]
 
 STYLE = Path(__file__).with_name("privbandits.mplstyle")
+TEXT: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "privbandits"}
 
 
 class FontWarning(UserWarning):
@@ -54,10 +71,26 @@ class FontWarning(UserWarning):
 
 
 @contextmanager
-def styled(font: str | None = None) -> Iterator[None]:
-    """Draw in the style of all figures; font: an installed one, whose signs are taken first."""
-    with matplotlib.rc_context({"font.family": [*_installed(font), "sans-serif"]}, fname=STYLE):
-        yield
+def styled(font: str | None = None, style: str = "") -> Iterator[None]:
+    """Draw in the style of all figures; font: an installed one, whose signs are taken first.
+
+    style: a style sheet of matplotlib by its name, or a file, which comes after that of all figures. Fonts are embedded
+    and texts remain texts whatever it says. Raises ValueError if there is none.
+    """
+    with matplotlib.rc_context(fname=STYLE):
+        if style:
+            _use(style)
+        family = [*_installed(font), *matplotlib.rcParams["font.family"]]
+        with matplotlib.rc_context({**TEXT, "font.family": family}):
+            yield
+
+
+def _use(style: str) -> None:
+    try:
+        matplotlib.style.use(style)
+    except OSError as error:
+        known = suggestion(style, matplotlib.style.available)
+        raise ValueError(f"no style sheet '{style}'{known}: name one of matplotlib's, or a file") from error
 
 
 def _installed(font: str | None) -> list[str]:

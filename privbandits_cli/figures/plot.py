@@ -1,67 +1,61 @@
-"""Table -> Figure -> pdf, png, svg."""
+"""Table -> Figure -> pdf, pgf, png, svg."""
 
 import io
 import math
-import re
-import textwrap
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
-from privbandits_cli.experiment.names import Name
-from privbandits_cli.figures.line import Line, rates_of
+from privbandits_cli.experiment.names import Name, symbol
+from privbandits_cli.figures import ends, layout, panel
 from privbandits_cli.figures.mpl import (
     Axes,
-    Axis,
+    Bbox,
     FigureCanvasAgg,
-    FixedLocator,
     FontWarning,
     FuncFormatter,
+    Legend,
     Line2D,
-    LogLocator,
-    MaxNLocator,
+    LinearSegmentedColormap,
+    LogNorm,
+    Normalize,
     NullFormatter,
-    NullLocator,
+    ScalarMappable,
     glyphs,
     inches,
     styled,
 )
 from privbandits_cli.figures.mpl import Figure as AnyFigure
-from privbandits_cli.figures.scales import Scale, beyond, number_places, thousands
-from privbandits_cli.figures.styles import styles_of
+from privbandits_cli.figures.panel import Styles
+from privbandits_cli.figures.scales import Scale, common, thousands
+from privbandits_cli.figures.styles import Drawn, Sweep, shade, styles_of, sweeps
 from privbandits_cli.figures.table import Table
+from privbandits_cli.figures.words import escaped, on_lines, shared_notes, wrapped
 
-FORMATS = ("pdf", "png", "svg")
-COLUMN = 3.5  # inches: one column of a two-column paper
+FORMATS = ("pdf", "png", "svg")  # those of the package's own figures
+KNOWN = (*FORMATS, "pgf")
 PRINT = 300  # dots per inch in a file
 SCREEN = 170.0  # dots per inch in a notebook, where letters of 7 points are then as high as those of the page
 PAGE = 900.0  # dots: the width of a notebook's page
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 TITLE_LETTERS = 24  # letters; if there are several panels, a longer title has its notes on separate lines
-LEGEND, CELL = 2.9, 1.3  # inches of a line in a legend below the panels, and in a free cell
-TITLE, HIGH = 2.9, 1.3  # inches of a line above a panel that is a column wide, and beside a panel
-CELL_LINES = 9  # the most lines of a legend in a free cell
-PAIR_LETTERS = 54  # two labels with at most so many letters together fit beside each other
-BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
-NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
-ARROW: dict[str, Any] = {
-    "marker": r"$\downarrow$",
-    "ls": "none",
-    "ms": 5,
-    "clip_on": False,
-    "in_layout": False,
-    "zorder": 4,
-}
-HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
+LEGEND = 2.9  # inches of a line in a legend below the panels
+END, WIDEST = 1.25, 2.6  # inches of a line at the end of a line: at least so much is allowed, and at most
+LINE = 0.115  # inches: the height of a line in a legend
+SIZE = 6.0  # points of a legend
+HANDLE = 0.45  # inches of a sample in a legend, with its space
+NOTE = 5.5  # points of the notes
+HIGH = 1.3  # inches of a line beside a panel
+TITLE = 2.9  # inches of a line above a panel that is a column wide
+MARKER = 3.0  # points: the size of most markers, as in the style of all figures
+NARROW = 1.15  # inches: a panel with labels at the ends of its lines is at least as wide
 WATERMARK: dict[str, Any] = {"rotation": 30, "fontsize": 26, "color": "#b00000", "alpha": 0.35, "zorder": 10}
+Place = Literal["ends", "cell", "below"]  # where the names of the lines are
 
 
 class Figure(AnyFigure):
@@ -84,35 +78,214 @@ class Figure(AnyFigure):
         return content.getvalue()
 
 
+@dataclass(frozen=True)
+class Sheet:
+    """What a figure shows, whatever its width."""
+
+    table: Table
+    hidden: list[str]  # titles of panels that are left out
+    styles: Styles  # of lines and rates, by label
+    swept: list[Sweep]  # the lines that a colour bar names
+    texts: dict[str, str]  # the other labels, without what all curves share
+    shared: str  # that, for the title
+    scales: list[tuple[Scale, Scale]]  # of the panels
+
+    @property
+    def notes(self) -> str:
+        """What lines, bars and marks show."""
+        notes = self.table.notes() + self.table.marks() + self.table.axes_notes()
+        if self.hidden:
+            notes.append(f"left out, since points differ there by no more than chance: {', '.join(self.hidden)}")
+        return "; ".join(notes)
+
+
 def figure(table: Table, log: bool = False) -> Figure:
-    """Draw a table: a panel for each adversary, and one legend, in a free cell if it fits there, else below."""
-    table = replace(table, log=log or table.log)
-    n = len(table.panels)
-    styles = line_styles(table.named()) | _rate_styles(table)
-    n_columns = 1 if n == 1 else 2
-    n_rows = math.ceil(n / n_columns)
-    with styled(table.font):
-        in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4 and _lines(_legend_texts(table, styles, True)) <= CELL_LINES
-        texts = _legend_texts(table, styles, broken=in_cell)
-        titles = [_title(title, i if 1 < n <= 26 else None, TITLE / n_columns) for i, title in enumerate(table.panels)]
-        height = (2.3 if n == 1 else 1.42 * n_rows) + 0.12 * sum(max(0, _lines([text]) - 2) for text in titles)
-        legend_height = 0 if in_cell else 0.17 * math.ceil(_lines(texts) / _columns(texts)) + 0.5
-        out, axes = canvas((COLUMN, height + legend_height), n_rows, n_columns)
-        for i, lines in enumerate(table.panels.values()):
-            _panel(axes[i], lines, styles, table)
-            axes[i].set_title(escaped(titles[i]))
-            if i % n_columns == 0:
-                axes[i].set_ylabel(escaped(wrapped(table.labels()[1], HIGH, 7)))
-            if i + n_columns >= n:
-                axes[i].set_xlabel(table.labels()[0])
-        _legend(out, axes[n] if in_cell else None, [Line2D([], [], **style) for style in styles.values()], texts, table)
-        finish(out, axes[n:], table.fewest, table.wanted)
-        return out
+    """Draw a table: a panel for each adversary, with names at the ends of lines if they fit, else with one legend.
+
+    The legend is in a free cell if it fits there, else below, where it takes at most a fifth of the figure.
+    """
+    with styled(table.font, table.style):
+        sheet = _sheet(replace(table, log=log or table.log))
+        return next(_attempts(sheet))
+
+
+def _sheet(table: Table) -> Sheet:
+    table, hidden = table.seen()
+    styles, swept = line_styles(table.drawn()) | _rate_styles(table), sweeps(table.drawn())
+    every = {line.label: line for lines in table.panels.values() for line in lines}
+    left, shared = shared_notes(list(every.values()))
+    texts = {name: name for name in styles} | left
+    if len(table.panels) == 1:
+        sloped = {name: line.slope_text() for name, line in every.items() if line.slope is not None}
+        texts |= {name: f"{texts[name]}\n{text}" for name, text in sloped.items()}
+    barred = {name for sweep in swept for name in sweep.values}
+    texts = {name: text for name, text in texts.items() if name not in barred}
+    scales = [table.axes(lines) for lines in table.panels.values()]
+    x, y = (common([pair[side] for pair in scales]) for side in (0, 1))
+    return Sheet(table, hidden, styles, swept, texts, shared, [(x or own[0], y or own[1]) for own in scales])
+
+
+def _attempts(sheet: Sheet) -> Iterator[Figure]:
+    """The figure in each layout in which all names fit, the best first; the last is as high as its legend needs."""
+    n, table = len(sheet.table.panels), sheet.table
+    for width in layout.widths(n, table.width):
+        rows = layout.height(n, width) + LINE * (1 + wrapped(sheet.notes, width - 0.2, NOTE).count("\n"))
+        if not sheet.texts:  # colour bars name all lines
+            yield _below(sheet, width, table.height or rows)
+        out = _drawn(sheet, width, table.height or rows, "cell" if n % layout.columns(n, width) else "ends")
+        if out is not None:
+            yield out
+        wide, high = _legend_size(sheet, width)
+        least = wide * high / width / layout.MOST
+        if least <= rows + high:
+            yield _below(sheet, width, table.height or rows + high)
+    yield _below(sheet, width, table.height or least)
+
+
+def _below(sheet: Sheet, width: float, high: float) -> Figure:
+    out = _drawn(sheet, width, high, "below")
+    assert out is not None
+    return out
+
+
+def _drawn(sheet: Sheet, width: float, high: float, place: Place) -> Figure | None:
+    """The figure with the names of its lines in this place; None if they do not fit there."""
+    table, n = sheet.table, len(sheet.table.panels)
+    columns = layout.columns(n, width)
+    rows = math.ceil(n / columns)
+    beside = min(WIDEST, max(END, 0.38 * width / columns))
+    own = (width - (_aside(sheet, beside) if place == "ends" else 0)) / columns - 0.4
+    titles = [_title(title, i if 1 < n <= 26 else None, own) for i, title in enumerate(table.panels)]
+    if n == 1 and sheet.shared:
+        titles[0] += f"\n{sheet.shared}"
+    out, axes = canvas((width, high), rows, columns)
+    found = []
+    for i, lines in enumerate(table.panels.values()):
+        found.append(panel.draw(axes[i], lines, sheet.scales[i], sheet.styles, table))
+        axes[i].set_title(escaped(titles[i]))
+        _outer(axes[i], i, n, columns, sheet)
+    if sheet.shared and n > 1:
+        out.suptitle(escaped(wrapped(sheet.shared, width - 0.4, 7)), fontsize=7)
+    labels, legend = [], None
+    if place == "ends":
+        labels = _labels(axes, found, columns, sheet, beside)
+        if not labels or max(ends.least(each) for each in labels) > high / rows - 0.4:
+            return None
+    elif sheet.texts:
+        legend = _legend(out, axes[n] if place == "cell" else None, width / columns, sheet)
+    for sweep in sheet.swept:
+        names = (line.label.base for lines in table.panels.values() for line in lines if line.label in sweep.values)
+        colour_bar(out, axes, sweep, next(names))
+    if place != "below" or not sheet.texts:
+        out.supxlabel(escaped(wrapped(sheet.notes, width - 0.2, NOTE)), fontsize=NOTE)
+    finish(out, axes[n:], table.fewest, table.wanted)
+    if place == "ends":
+        wide = min(axis.get_window_extent().width for axis in axes[:n]) >= NARROW * out.dpi
+        return out if wide and ends.settle(out, labels) else None
+    return out if legend is None or place == "below" or _free(legend, axes[n - 1], axes[n]) else None
+
+
+def _free(legend: Legend, before: Axes, cell: Axes) -> bool:
+    """Whether a legend in a cell is off its panels and inside the figure."""
+    box, free, more = extent(legend), cell.get_window_extent(), 0.3 * PRINT
+    aside = before.get_window_extent().x1 <= box.x0 and box.x1 <= legend.figure.bbox.x1
+    return bool(aside and free.y0 - more <= box.y0 and box.y1 <= free.y1 + more / 2)
+
+
+def _outer(axis: Axes, i: int, n: int, columns: int, sheet: Sheet) -> None:
+    """Label the axes of the i-th panel if it is an outer one; numbers that all panels share are there only, too."""
+    same = [len({pair[side] for pair in sheet.scales}) == 1 for side in (0, 1)]
+    x, y = sheet.table.labels()
+    if i % columns == 0:
+        axis.set_ylabel(escaped(wrapped(y, HIGH, 7)))
+    elif same[1]:
+        axis.tick_params(axis="y", labelleft=False)
+    if i + columns >= n:
+        axis.set_xlabel(x)
+    elif same[0]:
+        axis.tick_params(axis="x", labelbottom=False)
+
+
+def _labels(
+    axes: Sequence[Axes], found: Sequence[list[ends.End]], columns: int, sheet: Sheet, width: float
+) -> list[ends.Labels]:
+    """Names at the ends of the lines in the last panel of each row; none if that lacks a line of the row."""
+    labels = []
+    for first in range(0, len(found), columns):
+        row = [[end for end in each if end.text in sheet.texts] for each in found[first : first + columns]]
+        if {end.text for each in row for end in each} - {end.text for end in row[-1]}:
+            return []
+        named = [replace(end, text=on_lines(sheet.texts[end.text], width, ends.SIZE)) for end in row[-1]]
+        labels.append(ends.reserve(axes[first + len(row) - 1], named))
+    return labels
+
+
+def _aside(sheet: Sheet, width: float) -> float:
+    """The inches beside the panels that names of at most this width take."""
+    lines = [line for text in sheet.texts.values() for line in on_lines(text, width, ends.SIZE).split("\n")]
+    return max(inches(line, ends.SIZE) for line in lines) + ends.ROOM / 72
+
+
+def extent(legend: Legend) -> Bbox:
+    """What the samples and names of a legend take, without its title."""
+    parts = [*legend.get_texts(), *legend.legend_handles]
+    return Bbox.union([part.get_window_extent() for part in parts if part is not None])
+
+
+def _legend(out: Figure, cell: Axes | None, width: float, sheet: Sheet) -> Legend:
+    """One legend for all panels: in a cell of this width, or below the panels with what lines and bars show."""
+    handles = [Line2D([], [], **sheet.styles[name]) for name in sheet.texts]
+    if cell is not None:
+        texts = [on_lines(text, width - HANDLE - 0.1, SIZE) for text in sheet.texts.values()]
+        legend = cell.legend(handles, texts, loc="center", fontsize=SIZE, borderpad=0)
+        legend.set_in_layout(False)
+        return legend
+    note = escaped(wrapped(sheet.notes, out.get_figwidth() - 0.2, NOTE))
+    texts = _below_texts(sheet, out.get_figwidth())
+    columns = len(_columns(texts, out.get_figwidth() - 0.1))
+    return out.legend(handles, texts, loc="outside lower center", ncols=columns, title=note, fontsize=SIZE)
+
+
+def _below_texts(sheet: Sheet, width: float) -> list[str]:
+    return [on_lines(text, min(LEGEND, width - 2 * HANDLE), SIZE) for text in sheet.texts.values()]
+
+
+def _legend_size(sheet: Sheet, width: float) -> tuple[float, float]:
+    """Width and height in inches of the names below the panels of a figure of this width."""
+    columns = _columns(_below_texts(sheet, width), width - 0.1)
+    wide = sum(max(_width(text) for text in column) for column in columns)
+    return min(width, wide), LINE * max(sum(1 + text.count("\n") for text in column) for column in columns) + 0.05
+
+
+def _columns(texts: Sequence[str], width: float) -> list[Sequence[str]]:
+    """The texts in as many columns as fit beside each other."""
+    for n in range(len(texts), 1, -1):
+        short, more = divmod(len(texts), n)
+        stops = [(k + 1) * short + min(k + 1, more) for k in range(n)]
+        columns = [texts[start:end] for start, end in zip([0, *stops], stops, strict=False)]
+        if sum(max(map(_width, column)) for column in columns) <= width:
+            return columns
+    return [texts]
+
+
+def _width(text: str) -> float:
+    """The width of a name in a legend with its sample, in inches."""
+    return max(inches(line, SIZE) for line in text.split("\n")) + HANDLE
+
+
+def colour_bar(out: AnyFigure, axes: Sequence[Axes], sweep: Sweep, name: str) -> None:
+    """The scale of the shades of a sweep, beside all panels; name: the algorithm's."""
+    norm = (LogNorm if sweep.log else Normalize)(*sweep.ends)
+    colours = LinearSegmentedColormap.from_list("", [shade(sweep.colour, k / 20) for k in range(21)])
+    text = f"{name}: {symbol(sweep.parameter)}"
+    bar = out.colorbar(ScalarMappable(norm, colours), ax=axes, label=escaped(text), aspect=40, pad=0.02)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, position: thousands(value)))
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def canvas(size: tuple[float, float], rows: int, columns: int, **grid: Any) -> tuple[Figure, list[Axes]]:
     """An empty figure of this width and height in inches, and its cells, row by row."""
-    out = Figure(figsize=size, layout="constrained")
+    out = Figure(figsize=size, dpi=PRINT, layout="constrained")  # letters have the widths of the file
     FigureCanvasAgg(out)
     return out, list(out.subplots(rows, columns, squeeze=False, **grid).flat)
 
@@ -124,147 +297,24 @@ def _title(title: Name, place: int | None, width: float) -> str:
     return wrapped(f"({chr(97 + place)}) " + (title.lines if len(title) > TITLE_LETTERS else title), width, 7.5)
 
 
-def _lines(texts: Iterable[str]) -> int:
-    """The number of lines of all texts."""
-    return sum(1 + text.count("\n") for text in texts)
-
-
-def wrapped(text: str, width: float, size: float) -> str:
-    """The text on lines of at most this width in inches, in a size in points; a word that is longer is parted."""
-    lines = [""]
-    for part in re.findall(r"\n|[^\s]+|[^\S\n]+", text):
-        if part == "\n":
-            lines.append("")
-        elif inches(lines[-1] + part, size) <= width:
-            lines[-1] += part
-        else:
-            lines.append("")
-            for sign in part if inches(part, size) > width else [part]:
-                if inches(lines[-1] + sign, size) > width:
-                    lines.append("")
-                lines[-1] += sign
-    return "\n".join(line.strip() for line in lines if line.strip())
-
-
-def escaped(text: str) -> str:
-    """The text with escaped dollar signs, between which matplotlib would read a formula."""
-    return text.replace("$", r"\$")
-
-
-def line_styles(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """The styles of curves (algorithm, label) by label, as arguments of a drawn line."""
+def line_styles(curves: Iterable[Drawn]) -> Styles:
+    """The styles of curves by label, as arguments of a drawn line."""
     return {
-        label: {"color": style.mixed(), "marker": style.marker, "ls": (0, style.stroke) if style.stroke else "-"}
+        label: {
+            "color": style.colour,
+            "marker": style.marker,
+            "markersize": MARKER * style.size,
+            "ls": (0, style.stroke) if style.stroke else "-",
+        }
         for label, style in styles_of(curves).items()
     }
 
 
-def _rate_styles(table: Table) -> dict[str, dict[str, Any]]:
+def _rate_styles(table: Table) -> Styles:
     """The lines of rates by name; in a panel those of one order have the colour of an algorithm to which they apply."""
     every = [line for lines in table.panels.values() for line in lines]
     names = dict.fromkeys(rate.title for line in every for rate in line.rates)
     return {name: {"color": "#555555", "lw": 0.7, "ls": RATES[i % len(RATES)]} for i, name in enumerate(names)}
-
-
-def _legend_texts(table: Table, styles: Iterable[str], broken: bool) -> list[str]:
-    """The texts of the legend; with slopes if there is one panel. broken: notes are on lines of their own."""
-    lines: dict[str, Line] = {line.label: line for members in table.panels.values() for line in members}
-    texts = []
-    for name in styles:
-        line = lines.get(name)
-        text = name if line is None or not broken else line.label.lines
-        slope = line.slope_text() if line and len(table.panels) == 1 else ""
-        texts.append(escaped(wrapped(f"{text}: {slope}" if slope else text, CELL if broken else LEGEND, 6.5)))
-    return texts
-
-
-def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], table: Table) -> None:
-    x, y = table.axes(lines)
-    marked = table.marked(lines)
-    feet = [(line.free, f"{line.free:.2g}") for line in lines if line.free is not None]
-    for line, points in zip(lines, marked, strict=True):
-        feet += beyond(line, points, y)
-    fit(axis, "x", x)
-    fit(axis, "y", y)
-    if table.ratio:
-        axis.axhline(1.0, color="#555555", lw=0.7)
-    for line, points in zip(lines, marked, strict=True):
-        style = styles[line.label]
-        axis.plot(line.x, line.regret, label=line.label, markevery=list(points), **style)
-        _bars(axis, line, points, y, style["color"])
-        if line.bound is not None:
-            bound = style | HOLLOW | {"lw": 0.7, "ls": (0, (1, 1.5)), "markevery": list(points)}
-            axis.plot(line.x, line.bound, **bound)
-        if line.free is not None:
-            down = style | {"lw": 0.8, "ls": (0, (1, 1)), "markevery": [1]}
-            axis.plot([line.free] * 2, [y.low, line.regret_at(line.free)], **down)
-    points_of = {line.label: list(points) for line, points in zip(lines, marked, strict=True)}
-    for line, rate in rates_of(lines):
-        style = styles[line.label]
-        own = style | HOLLOW | {"markevery": points_of[line.label]} | styles[rate.title] | {"color": style["color"]}
-        axis.plot(line.x, rate.regret, **(styles[rate.title] if rate.asymptotic else own))
-    _numbers(axis, sorted(feet))
-    sloped = [line for line in lines if line.slope is not None and len(table.panels) > 1]
-    if sloped:  # below rising lines there is room
-        samples = [Line2D([], [], **styles[line.label]) for line in sloped]
-        texts = [line.slope_text(interval=False) for line in sloped]
-        axis.legend(samples, texts, loc="lower right", fontsize=5, borderpad=0, labelspacing=0.2, handlelength=2.2)
-
-
-def _bars(axis: Axes, line: Line, points: NDArray[np.int64], y: Scale, colour: str) -> None:
-    """The error bars at these points; what is below the axis is cut off, and an arrow says so."""
-    x, regret, below, above = (part[points] for part in (line.x, line.regret, line.below, line.above))
-    low, middle, high = (np.maximum(part, y.low) for part in (regret - below, regret, regret + above))
-    axis.errorbar(x, middle, [middle - low, high - middle], ecolor=colour, **BARS)
-    cut = [at for at, _ in beyond(line, points, y)]
-    axis.plot(cut, [y.low] * len(cut), color=colour, **ARROW)
-
-
-def _numbers(axis: Axes, feet: Sequence[tuple[float, str]]) -> None:
-    """Numbers above the axis at places on it, in increasing order."""
-    low = axis.get_ylim()[0]
-    to_axes = axis.transData + axis.transAxes.inverted()
-    across = [float(to_axes.transform((at, low))[0]) for at, _ in feet]
-    for (at, text), (side, level) in zip(feet, number_places(across), strict=True):
-        axis.text(at, 0.02 + 0.14 * min(level, 6), text, ha=side, transform=axis.get_xaxis_transform(), **NUMBER)
-
-
-def fit(axis: Axes, name: Literal["x", "y"], scale: Scale, ticks: int = 5) -> None:
-    """Give an axis of a panel its scale, its ends and its ticks; ticks: at most so many on a linear scale."""
-    side: Axis = getattr(axis, f"{name}axis")
-    getattr(axis, f"set_{name}scale")(scale.kind, **({"linear_width": scale.width} if scale.kind == "asinh" else {}))
-    getattr(axis, f"set_{name}lim")(scale.low, scale.high)
-    if scale.kind == "asinh":
-        side.set_major_locator(FixedLocator(scale.ticks(0.11 if name == "x" else 0.08)))
-        side.set_minor_locator(NullLocator())
-    elif scale.kind == "log":
-        powers = math.floor(math.log10(scale.high)) - math.ceil(math.log10(scale.low)) + 1
-        apart = powers > 1 and scale.high > 30 * scale.low  # else there is room for ticks between powers of ten
-        side.set_major_locator(LogLocator(subs=(1.0,) if apart else (1.0, 2.0, 5.0)))
-    else:
-        side.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
-    side.set_major_formatter(FuncFormatter(lambda value, position: thousands(value)))
-    side.set_minor_formatter(NullFormatter())
-
-
-def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[str], table: Table) -> None:
-    """One legend for all panels, with what the lines and bars show."""
-    notes = table.notes() + table.axes_notes()
-    if cell is not None:
-        note = "\n".join(textwrap.fill(note, 26) for note in notes)
-        cell.legend(handles, texts, loc="center", title=note)
-    else:
-        note = textwrap.fill("; ".join(notes), 84)
-        out.legend(handles, texts, loc="outside lower center", ncols=_columns(texts), title=note)
-
-
-def _columns(texts: Sequence[str]) -> int:
-    """The columns of a legend that fit beside each other: two, or one."""
-    middle = math.ceil(len(texts) / 2)
-    halves = texts[:middle], texts[middle:]
-    letters = sum(max(map(len, half), default=0) for half in halves)
-    width = sum(max((inches(text, 6.5) for text in half), default=0.0) for half in halves)
-    return 2 if letters <= PAIR_LETTERS and width <= LEGEND else 1
 
 
 def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> None:
@@ -284,17 +334,22 @@ def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> Non
     out.set_layout_engine("none")
 
 
-def save(drawn: AnyFigure, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
-    """Write the figure, byte for byte the same each time; raises ValueError on an unknown format."""
-    unknown = [kind for kind in formats if kind not in FORMATS]
+def save(drawn: AnyFigure, folder: Path, name: str, formats: Sequence[str], style: str = "") -> list[Path]:
+    """Write the figure, byte for byte the same each time; raises ValueError on an unknown format or pgf without TeX."""
+    unknown = [kind for kind in formats if kind not in KNOWN]
     if unknown:
-        raise ValueError(f"unknown format '{unknown[0]}'{suggestion(unknown[0], FORMATS)}")
+        raise ValueError(f"unknown format '{unknown[0]}'{suggestion(unknown[0], KNOWN)}")
     paths = []
-    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
-    with styled():
+    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}, "pgf": None}
+    with styled(style=style):
         for kind in formats:
             paths.append(folder / f"{name}.{kind}")
             content = io.BytesIO()
-            drawn.savefig(content, format=kind, metadata=undated[kind])
+            try:
+                drawn.savefig(content, format=kind, metadata=undated[kind])
+            except (OSError, RuntimeError) as error:
+                if kind == "pgf":  # matplotlib lets TeX measure its texts
+                    raise ValueError(f"pgf needs a TeX system: {error}") from error
+                raise
             write_atomically(paths[-1], content.getvalue())
     return paths

@@ -24,7 +24,8 @@ def as_multiples(lines: Sequence[Line], floor: str) -> list[Line]:
         level = floor_of(line, lines, floor)
         if line.algorithm != floor and level is not None:
             scaled = {name: getattr(line, name) / level for name in ("regret", "below", "above")}
-            out.append(replace(line, **scaled, bound=None, rates=(), slope=None))
+            bulk = line.bulk and line.bulk.divided(level)
+            out.append(replace(line, **scaled, bulk=bulk, bound=None, rates=(), fine=None, slope=None))
     return out
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,8 @@ ScaleKind = Literal["linear", "log", "asinh"]
 
 FLAT = 3.0  # the axis of regrets that differ by less than this factor is linear and starts at 0
 NEAR = 0.08  # part of an axis: upright numbers that are closer than this would overlap
+MULTIPLES = (1, 2, 5), (1, 3), (1, 1.5, 2, 3, 5, 7), range(1, 10)  # of powers of ten, at ticks
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 FAR = 30.0  # values more than this many times as large as the median need a logarithm
 
 
@@ -109,10 +111,11 @@ def axes_of(lines: Sequence[Line], log: Log, top: float | None = None) -> tuple[
     """
     x = np.concatenate([line.x for line in lines])
     regret = np.concatenate([line.regret for line in lines])
+    wide = [end[line.wide] for line in lines if line.bulk is not None for end in (line.bulk.low, line.bulk.high)]
     theory = [rate.regret for line in lines for rate in line.rates]
     theory += [np.nan_to_num(line.bound) for line in lines if line.bound is not None]
-    low = np.concatenate([line.regret - line.below for line in lines])
-    high = float(np.concatenate([regret, *(line.regret + line.above for line in lines), *theory]).max())
+    low = np.concatenate([*(line.regret - line.below for line in lines), *wide])
+    high = float(np.concatenate([regret, *(line.regret + line.above for line in lines), *wide, *theory]).max())
     if log is True and wants_logarithm(lines):
         least, depth = float(regret[regret > 0].min()), -float(low.min())
         if least / 10 < depth < math.sqrt(least * high):
@@ -127,6 +130,31 @@ def axes_of(lines: Sequence[Line], log: Log, top: float | None = None) -> tuple[
     return spanning(float(x.min(initial=0.0)), float(x.max()), "linear", room=0.02), y
 
 
+def round_values(low: float, high: float, most: int) -> list[float]:
+    """At most so many ticks of a logarithmic axis, and at least two: powers of ten, or also multiples of these.
+
+    An axis that spans less than a factor of two may have fewer.
+    """
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    if last > first and high > 30 * low:
+        step = math.ceil((last - first + 1) / most)
+        return [10.0**i for i in range(first, last + 1) if i % step == 0]
+    every = [[m * 10.0**i for i in range(first - 1, last + 1) for m in factors] for factors in MULTIPLES]
+    inside = [[x for x in values if low <= x <= high] for values in every]
+    return next((values for values in inside if 2 <= len(values) <= most), max(inside, key=len)[:most])
+
+
+def common(scales: Sequence[Scale]) -> Scale | None:
+    """One axis for all panels, if that costs none of them more than a third of its length; else None."""
+    kinds = {scale.kind for scale in scales}
+    if len(kinds) != 1 or "asinh" in kinds:
+        return scales[0] if len(set(scales)) == 1 else None
+    whole = replace(scales[0], low=min(scale.low for scale in scales), high=max(scale.high for scale in scales))
+    lengths = [math.log(scale.high / scale.low) if scale.kind == "log" else scale.high - scale.low for scale in scales]
+    longest = math.log(whole.high / whole.low) if whole.kind == "log" else whole.high - whole.low
+    return whole if min(lengths) >= longest * 2 / 3 else None
+
+
 def beyond(line: Line, points: NDArray[np.int64], y: Scale) -> list[tuple[float, str]]:
     """The error bars at these points that end below the axis of regrets, each as its x and its lower end as text."""
     ends = line.regret - line.below
@@ -139,8 +167,13 @@ def beyond(line: Line, points: NDArray[np.int64], y: Scale) -> list[tuple[float,
 
 
 def thousands(x: float) -> str:
-    """`20`, `5k`, `1.5M`."""
-    text = f"{x / 1e6:g}M" if abs(x) >= 1e6 else f"{x / 1000:g}k" if abs(x) >= 1000 else f"{x:g}"
+    """`0.01`, `20`, `5k`, `1.5M`, `10⁻⁵`, `2×10⁹`."""
+    size = abs(x)
+    if size >= 1e9 or 0 < size < 1e-4:
+        power = math.floor(math.log10(size) + 1e-9)
+        factor = f"{x / 10.0**power:g}×".removeprefix("1×").replace("-1×", "-")
+        return factor.replace("-", "−") + "10" + str(power).translate(RAISED)
+    text = f"{x / 1e6:g}M" if size >= 1e6 else f"{x / 1000:g}k" if size >= 1000 else f"{x:g}"
     return text.replace("-", "−")
 
 

@@ -1,79 +1,239 @@
-"""Colours, markers and strokes of curves, the same in every figure and on every page."""
+"""Colours, markers and strokes of curves: an algorithm has the same ones in every figure and on every page."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
-import numpy as np
-
-# Okabe-Ito without yellow: colour-blind readers can tell these colours apart.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
+# The sizes of markers that would look larger or smaller than the others.
+SIZES = {"D": 0.85, "^": 1.15, "v": 1.15, "<": 1.15, ">": 1.15, "p": 1.15, "h": 1.1, "P": 1.2, "X": 1.2, "*": 1.5}
 Stroke = tuple[float, ...]  # lengths of strokes and gaps in widths of the line; () is solid
-STROKES: tuple[Stroke, ...] = (
-    (), (3.7, 1.6), (6.4, 1.6, 1, 1.6), (4, 1, 1, 1, 1, 1), (1, 1), (9, 2), (5, 1, 2, 1), (1, 2.2),
-    (9, 2, 1, 2), (1.8, 0.9), (9, 1.5, 3, 1.5), (5, 1, 5, 1, 1, 1),
+STROKES: tuple[Stroke, ...] = (  # the dotted ones, which look like a bound, are last
+    (), (3.7, 1.6), (6.4, 1.6, 1, 1.6), (4, 1, 1, 1, 1, 1), (1.8, 0.9), (5, 1, 2, 1), (9, 2), (9, 2, 1, 2),
+    (9, 1.5, 3, 1.5), (5, 1, 5, 1, 1, 1), (1, 1), (1, 2.2),
 )  # fmt: skip
-# Markers with strokes, by their places: the first curves of a figure share neither, further ones never both.
-SHAPES = [(m, (m + again) % len(STROKES)) for again in range(len(STROKES)) for m in range(len(MARKERS))]
-AGAIN = (2, 3, 1, 4, 0, 5, 6, 7)  # the order of colours for a ninth algorithm and more: paler, with other markers
-LIGHT = 0.45  # colours whose mean of red, green and blue is larger are darkened, the others are made paler
-OWNERS = ("exp3", "dp_exp3_lap", "exp3_tau", "tsallis_inf", "dp_lambda_lap", "mini_batch", "ucb1", "uniform")
-FIXED = {name: colour for colour, name in enumerate(OWNERS)}
+Shape = tuple[str, Stroke]  # a marker and a stroke
+SHAPES = [(marker, stroke) for stroke in STROKES for marker in MARKERS]
+
+# Colour-blind readers can tell the hues from each other and from the greys.
+BLUE, VERMILION, INDIGO, SKY = "#1a72f0", "#c85a00", "#330291", "#34c2fd"
+PURPLE, GOLD, GREEN = "#aa45a2", "#e2b000", "#005a24"
+BLACK, DARK, LIGHT = "#000000", "#666666", "#a6a6a6"
+HUES, GREYS = (BLUE, VERMILION, INDIGO, SKY, PURPLE, GOLD, GREEN), (BLACK, DARK, LIGHT)
 
 
 @dataclass(frozen=True)
 class Style:
     """How a curve is drawn."""
 
-    colour: int  # in the palette
-    pale: float  # from 0, the colour itself, to 1, white; below 0: down to -1, black
+    colour: str  # as in CSS
     marker: str  # one of MARKERS
     stroke: Stroke  # one of STROKES
 
-    def mixed(self) -> tuple[float, float, float]:
-        """The colour on white paper: red, green and blue from 0 to 1."""
-        parts = (int(PALETTE[self.colour][i : i + 2], 16) / 255 for i in (1, 3, 5))
-        red, green, blue = (
-            part + (1 - part) * self.pale if self.pale > 0 else part * (1 + self.pale) for part in parts
-        )
-        return red, green, blue
+    @property
+    def size(self) -> float:
+        """The size of its marker, as a multiple of most markers' size."""
+        return SIZES.get(self.marker, 1.0)
 
 
-def styles_of(curves: Iterable[tuple[str, str]]) -> dict[str, Style]:
-    """The styles of curves (algorithm, label), by label: no two have the same marker with the same stroke.
+@dataclass(frozen=True)
+class Family:
+    """Algorithms of one colour, each with its marker; the strokes are consecutive."""
 
-    The first curve of an algorithm in FIXED has a fixed style, so that figures agree; the others take what is free.
+    colour: str
+    markers: Mapping[str, str]  # by algorithm
+    first: int = 0  # the place in STROKES of the first algorithm's stroke
+
+    def styles(self) -> dict[str, Style]:
+        """The styles of its algorithms by name."""
+        return {
+            name: Style(self.colour, marker, STROKES[self.first + k])
+            for k, (name, marker) in enumerate(self.markers.items())
+        }
+
+
+# What has no guarantee of privacy is black or grey.
+BASELINES = (
+    # bandits
+    Family(BLACK, {"exp3": "o", "exp3_ix": "v", "exp3_p": "^", "exp3_pp": "D", "mini_batch": "s", "exp2": "P"}),
+    Family(BLACK, {"kl_ucb": ">", "ucb1": "p", "ucb_v": "h", "moss": "X", "imed": "*"}),
+    Family(DARK, {"tsallis_inf": "<", "robust_se": "D", "robust_ucb": "X", "ftpl_frechet": "h", "htinf": "p",
+                  "tsallis_switch": ">"}),
+    Family(LIGHT, {"uniform": "h", "thompson": "*"}),
+    # linear games
+    Family(BLACK, {"ftrl": "o", "ftpl": "^"}),
+    Family(BLACK, {"scrible": "s"}),
+    # contextual bandits; those with an oracle are also below, for private oracles
+    Family(BLACK, {"linucb": "o", "lints": "s"}),
+    Family(DARK, {"squarecb": "s", "fastcb": "^", "vpo": "X", "bpo": "*", "regcb": "p"}, first=2),
+)  # fmt: skip
+
+# What is private has a hue. Families that share one belong to different games, are of one kind, or seldom meet.
+FAMILIES = (
+    # bandits
+    Family(BLUE, {"dp_ucb": "X", "adap_ucb": "<", "adac_ucb": "*", "dp_robust_ucb": "v"}),  # confidence bounds
+    Family(INDIGO, {"dp_klucb": "D", "adap_klucb": "P"}),  # Kullback-Leibler indices
+    Family(GREEN, {"dp_imed": "s"}, first=1),  # the index of IMED
+    Family(SKY, {"dp_se": "^", "dist_dp_se": "o", "dist_rdp_se": "v", "dp_robust_se": "s"}),  # elimination
+    Family(PURPLE, {"lazy_dp_ts": "p", "dp_ts": "h", "gaussian_ts": "o"}),  # Thompson sampling
+    Family(VERMILION, {"dp_exp3_lap": "s", "dp_lambda_lap": "^", "dp_exp2": "D"}),  # noise on each gain
+    Family(VERMILION, {"ldp_ucb": "*", "ldp_robust_ucb": ">", "ldp_robust_se": "p"}),  # noise that users add
+    Family(GOLD, {"dp_reduction": "P", "batched_htinf": "X", "dp_tsallis_switch": "<"}),  # noise on each batch
+    Family(GREEN, {"exp3_tau": "v"}),  # blocks, and no noise
+    # linear games
+    Family(BLUE, {"dp_ftrl": "D"}),  # noise on the sums of losses
+    Family(VERMILION, {"noisy_ftrl": "v"}),  # noise on each loss
+    Family(PURPLE, {"dp_ftpl": "p", "rnm_ftnl": "h"}),  # perturbed leaders
+    Family(GREEN, {"shrinking_dartboard": "P"}),  # few changes, and no noise
+    Family(GOLD, {"dp_scrible": "X"}),  # a barrier
+    # contextual bandits
+    Family(BLUE, {"dp_linucb": "D", "adac_oful": "h"}),  # confidence bounds
+    Family(VERMILION, {"ldp_linucb": "v"}),  # noise on each report
+    Family(PURPLE, {"plain_dp_linucb": "P"}),  # the chosen action is private, too
+    Family(SKY, {"squarecb": "s", "fastcb": "^"}),  # the gap to the predicted best
+    Family(GOLD, {"vpo": "X", "bpo": "*"}),  # optimised policies
+    Family(INDIGO, {"regcb": "p"}),  # confidence sets of regressors
+)
+PLAIN = {name: style for family in BASELINES for name, style in family.styles().items()}
+PRIVATE = {name: style for family in FAMILIES for name, style in family.styles().items()}
+# The shapes that no user's algorithm has by its name.
+OWNED = {(style.marker, style.stroke) for style in (*PLAIN.values(), *PRIVATE.values())}
+
+FEWEST = 5  # from this number on, curves that differ by one number have shades that follow it
+DARKEST, LIGHTEST = 15.0, 78.0  # CIE lightness of the ends of a scale of shades
+GAMMA, WEIGHTS = 2.2, (0.2126, 0.7152, 0.0722)  # of a screen: its light, and the luminance of red, green and blue
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What decides the style of a curve."""
+
+    algorithm: str
+    label: str
+    private: bool = True  # whether it has a guarantee of privacy
+    own: Mapping[str, str] = field(default_factory=dict)  # swept values of the algorithm
+
+    @property
+    def shipped(self) -> bool:
+        """Whether its algorithm has a place in the tables."""
+        return self.algorithm in PLAIN or self.algorithm in PRIVATE
+
+    def style(self) -> Style:
+        """The style of its algorithm; a user's algorithm has one by its name."""
+        if self.shipped:
+            table, other = (PRIVATE, PLAIN) if self.private else (PLAIN, PRIVATE)
+            return table.get(self.algorithm) or other[self.algorithm]
+        number = int.from_bytes(sha256(self.algorithm.encode()).digest()[:8], "big")
+        colours = HUES if self.private else GREYS
+        start = number // len(colours) % len(SHAPES)
+        shape = next(shape for shape in SHAPES[start:] + SHAPES[:start] if shape not in OWNED)
+        return Style(colours[number % len(colours)], *shape)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The curves of an algorithm that differ by one number; their shades follow it."""
+
+    colour: str
+    parameter: str
+    values: Mapping[str, float]  # by label
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        return min(self.values.values()), max(self.values.values())
+
+    @property
+    def log(self) -> bool:
+        """Whether its scale is logarithmic."""
+        low, high = self.ends
+        return low > 0 and high >= 10 * low
+
+    def shade(self, value: float) -> str:
+        """The colour of a value: the lighter, the larger."""
+        low, high, at = (math.log(x) if self.log else x for x in (*self.ends, value))
+        return shade(self.colour, (at - low) / (high - low))
+
+
+def styles_of(curves: Iterable[Drawn]) -> dict[str, Style]:
+    """The styles of a figure's curves, by label: no two have the same marker with the same stroke.
+
+    The first curve of an algorithm has the algorithm's own style. Further ones have its colour with another marker and
+    another stroke. The shades of a sweep follow its numbers.
     """
-    named = list(dict.fromkeys(curves))
-    labels: dict[str, list[str]] = {}
-    for algorithm, label in named:
-        labels.setdefault(algorithm, []).append(label)
-    taken = [FIXED[algorithm] for algorithm in labels if algorithm in FIXED]
-    free = [i for i in range(len(PALETTE)) if i not in taken]
-    again = list(AGAIN) * (1 + len(labels) // len(AGAIN))
-    shapes = SHAPES * (1 + len(named) // len(SHAPES))
-    found = {}
-    later = []
-    for algorithm, own_labels in labels.items():
-        if algorithm in FIXED or free:
-            own = FIXED[algorithm] if algorithm in FIXED else free.pop(0)
-            shades = [_shade(own, k, len(own_labels)) for k in range(len(own_labels))]
-            found[own_labels[0]] = Style(own, 0.0, MARKERS[own], STROKES[own])
-            shapes.remove((own, own))
-        else:
-            own = again.pop(0)
-            shades = np.linspace(0.5, 0.8, len(own_labels)).tolist()
-        later += [(label, own, shade) for label, shade in zip(own_labels, shades, strict=True) if label not in found]
-    for label, own, shade in later:
-        used = {(style.colour, style.marker) for style in found.values()}
-        shape = next((shape for shape in shapes if (own, MARKERS[shape[0]]) not in used), shapes[0])
-        shapes.remove(shape)
-        found[label] = Style(own, shade, MARKERS[shape[0]], STROKES[shape[1]])
-    return {label: found[label] for _, label in named}
+    named = {curve.label: curve for curve in curves}
+    found: dict[str, Style] = {}
+    for curve in _ordered(list(named.values())):
+        found[curve.label] = _next(curve.style(), list(found.values()))
+    for sweep in sweeps(named.values()):
+        for label, value in sweep.values.items():
+            found[label] = replace(found[label], colour=sweep.shade(value))
+    return {label: found[label] for label in named}
 
 
-def _shade(own: int, k: int, of: int) -> float:
-    """How pale the k-th of several curves of one colour is: from the colour itself to a paler or a darker one."""
-    red, green, blue = Style(own, 0.0, "", ()).mixed()
-    most = -0.65 if red + green + blue > 3 * LIGHT else 0.5
-    return most * k / max(1, of - 1)
+def _ordered(curves: Sequence[Drawn]) -> list[Drawn]:
+    """The first curve of each shipped algorithm, that of each other one by its name, and all further curves."""
+    first: dict[tuple[str, bool], Drawn] = {}
+    for curve in curves:
+        first.setdefault((curve.algorithm, curve.private), curve)
+    shipped = [curve for curve in first.values() if curve.shipped]
+    others = sorted((curve for curve in first.values() if not curve.shipped), key=lambda curve: curve.algorithm)
+    return [*shipped, *others, *(curve for curve in curves if curve not in first.values())]
+
+
+def _next(own: Style, taken: Sequence[Style]) -> Style:
+    """The style itself if no other curve has its marker with its stroke; else one of its colour with both new."""
+    shapes = Counter((style.marker, style.stroke) for style in taken)
+    if (own.marker, own.stroke) not in shapes:
+        return own
+    alike = [style for style in taken if style.colour == own.colour]
+    markers, strokes = {style.marker for style in alike}, {style.stroke for style in alike}
+    every = {style.marker for style in taken}
+
+    def cost(shape: Shape) -> tuple[int, ...]:
+        marker, stroke = shape
+        steps = (MARKERS.index(marker) - MARKERS.index(own.marker)) % len(MARKERS)
+        clashes = (marker in markers) + (stroke in strokes)
+        return shapes[shape], clashes, marker in every, shape in OWNED, STROKES.index(stroke), steps
+
+    return Style(own.colour, *min(SHAPES, key=cost))
+
+
+def sweeps(curves: Iterable[Drawn]) -> list[Sweep]:
+    """The algorithms of which all curves, at least FEWEST, differ by the value of one number."""
+    groups: dict[tuple[str, bool], list[Drawn]] = {}
+    for curve in {curve.label: curve for curve in curves}.values():
+        groups.setdefault((curve.algorithm, curve.private), []).append(curve)
+    found = []
+    for members in groups.values():
+        parameters = {tuple(curve.own) for curve in members}
+        if len(members) >= FEWEST and len(parameters) == 1 and len(members[0].own) == 1:
+            (parameter,) = members[0].own
+            numbers = {curve.label: _number(curve.own[parameter]) for curve in members}
+            if len(set(numbers.values())) == len(members) and all(map(math.isfinite, numbers.values())):
+                found.append(Sweep(members[0].style().colour, parameter, numbers))
+    return found
+
+
+def _number(text: str) -> float:
+    """The number that a text is; NaN if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def shade(colour: str, at: float) -> str:
+    """The shade of a colour at a place on its scale, from 0, almost black, to 1, pale; lightness is even."""
+    light = DARKEST + (LIGHTEST - DARKEST) * at
+    wanted = ((light + 16) / 116) ** 3
+    parts = [(int(colour[i : i + 2], 16) / 255) ** GAMMA for i in (1, 3, 5)]
+    luminance = sum(weight * part for weight, part in zip(WEIGHTS, parts, strict=True))
+    if wanted <= luminance:
+        mixed = [part * wanted / luminance for part in parts]
+    else:
+        white = (wanted - luminance) / (1 - luminance)
+        mixed = [part + (1 - part) * white for part in parts]
+    return "#" + "".join(f"{round(255 * part ** (1 / GAMMA)):02x}" for part in mixed)

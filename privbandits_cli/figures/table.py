@@ -7,23 +7,26 @@ bars from config.yaml.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis import curves, estimates
-from privbandits_cli.analysis.curves import Curve, Curves, Row
+from privbandits_cli.analysis.curves import Curves, kept
 from privbandits_cli.analysis.format import counted, whole
+from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.rates import Rate, Theory
 from privbandits_cli.analysis.statistics import FEWEST_TRIALS
-from privbandits_cli.analysis.theories import Game, theory_of
+from privbandits_cli.analysis.theories import Game, theory_between, theory_of
 from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import prices
-from privbandits_cli.figures.distributions import Sample, samples
-from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.bulk import Bulk, gaps
+from privbandits_cli.figures.line import Line, alike, lifted
 from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
+from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry, including
 
@@ -35,6 +38,8 @@ BARS = {
 }
 WORDS = {"dimension": "dimension", "horizon": "horizon"}  # before the symbol at an axis
 MEANINGS_OF_RHO = {"bandit": "zCDP", "contextual": "regulariser"}  # by game
+OF_SPREAD = "gini", "sd"  # bars that tell nothing of a long tail: quantiles replace them there
+BETWEEN = 64  # values of x at which theory is drawn
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
 
 
@@ -53,6 +58,9 @@ class Table:
     floor: str = ""  # the floor's name in a figure
     font: str | None = None  # whose signs are taken first
     top: float | None = None  # the upper end of a linear axis of regrets
+    width: Literal["one", "two"] | float | None = None  # columns of a paper, or inches; None: by the number of panels
+    height: float | None = None  # in inches; None: by the number of rows
+    style: str = ""  # a style sheet
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
@@ -63,13 +71,15 @@ class Table:
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
         estimated = estimates_of([line.adversary for lines in self.panels.values() for line in lines])
-        regret = "estimated " * bool(estimated) + ("regret" if self.x_label == "round" else "final regret")
+        regret = "estimated " * bool(estimated) + ("final regret" if self.swept else "regret")
         return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
 
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show."""
         every = [line for lines in self.panels.values() for line in lines]
         notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.spread}"]
+        if any(line.wide[points].any() for line, points in self._points()):
+            notes.append("pale: 5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups")
         notes += estimates_of([line.adversary for line in every])
         if self.best:
             notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
@@ -102,9 +112,29 @@ class Table:
             notes.append("arrow: the bar ends at this regret, below the axis")
         if any(y.kind == "log" and (line.regret <= 0).any() for line, _, y in drawn):
             notes.append("regrets of 0 are below the axis")
+        if any((line.regret[points] + line.above[points] > y.high).any() for line, points, y in drawn):
+            notes.append("arrow up: the bar ends above the axis")
         if any(line.regret.max() > y.high for line, _, y in drawn):
             notes.append(f"regrets above {self.top:,g} are beyond the axis")
         return notes
+
+    def marks(self) -> list[str]:
+        """What rings and gaps of the figure say."""
+        every = [(line, lines) for lines in self.panels.values() for line in lines]
+        notes = []
+        if any(line.outside[points].any() for line, points in self._points()):
+            notes.append(f"ring: the {self.centre} is outside the 5 % and 95 % quantiles of the trials")
+        if any(lifted(line, lines)[1].any() for line, lines in every):
+            chance = f"the {self.centre} is lower by no more than chance"
+            notes.append(f"ring on a curve without privacy: moved up to it, since {chance}")
+        if self.swept and any(len(gaps(line.x)) for line, _ in every if not line.level):
+            notes.append("no line where values in between were left out")
+        return notes
+
+    def _points(self) -> list[tuple[Line, NDArray[np.int64]]]:
+        """Every line with its points that have a marker."""
+        panels = self.panels.values()
+        return [pair for lines in panels for pair in zip(lines, self.marked(lines), strict=True)]
 
     def axes(self, lines: Sequence[Line]) -> tuple[Scale, Scale]:
         """The axes of a panel; a logarithmic one of regrets has room for the numbers that stand at its lower end."""
@@ -124,9 +154,22 @@ class Table:
             return f"none (fewer than {FEWEST_TRIALS} trials)"
         return self.bars + (f", drawn for at least {FEWEST_TRIALS} trials" if self.fewest < FEWEST_TRIALS else "")
 
-    def named(self) -> list[tuple[str, str]]:
-        """(algorithm, label) of each line."""
-        return [(line.algorithm, line.label) for lines in self.panels.values() for line in lines]
+    def seen(self) -> tuple["Table", list[str]]:
+        """The table without panels in which nothing can be seen, and the titles of these; all if that is in all."""
+        hidden = [title for title, lines in self.panels.items() if not lines or alike(lines)]
+        if len(hidden) in (0, len(self.panels)):
+            return self, []
+        kept = {title: lines for title, lines in self.panels.items() if title not in hidden}
+        return replace(self, panels=kept), [str(title) for title in hidden]
+
+    def drawn(self) -> list[Drawn]:
+        """What decides the style of each line."""
+        return [line.drawn for lines in self.panels.values() for line in lines]
+
+    @property
+    def swept(self) -> bool:
+        """Whether the figure is drawn against a parameter, not over rounds."""
+        return self.x_label != "round"
 
     @property
     def ratio(self) -> bool:
@@ -160,16 +203,15 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
     game = Game(config, registry, trust) if bounds or plot.bounds else None
-    finals = samples(found.folder, found) if plot.slopes else {}
     panels = {
-        title: _swept_lines(found, members, bars, game, finals)
+        title: _swept_lines(found, members, bars, game)
         if plot.against
         else [_line_over_rounds(curve, bars, game) for curve in members]
         for title, members in found.panels().items()
     }
     if plot.price:
         panels = {title: _priced(lines, plot.price) for title, lines in panels.items()}
-    floors = [curve.label.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
+    floors = [curve.legend.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
         panels=panels,
         x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round",
@@ -177,11 +219,13 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         bars=BARS[bars],
         bar_rounds=plot.bars,
         log=plot.log,
-        wanted=config.get("trials", max(int(row["trials"]) for curve in found.every for row in curve.rows)),
+        wanted=found.wanted,
         price=plot.price,
         floor=next(iter(floors), ""),
         font=plot.font,
         top=plot.top,
+        width=plot.width,
+        height=plot.height,
         best=tuple(map(found.symbol, plot.best or ())),
     )
 
@@ -197,8 +241,8 @@ def _registry(folder: Path, trust: Trust) -> Registry:
     """The registry with the users' files that are trusted, which are executed here; those that are named come first."""
     trust.check(folder)
     named = {path.name for path in trust.include}
-    kept = [copy for copy in copies(folder) if copy.name not in named] if trust.kept else []
-    registry, errors = including([*trust.include, *kept])
+    copied = [copy for copy in copies(folder) if copy.name not in named] if trust.kept else []
+    registry, errors = including([*trust.include, *copied])
     if errors:
         raise ValueError(errors[0])
     return registry
@@ -210,22 +254,25 @@ def _priced(lines: list[Line], price: Price) -> list[Line]:
     return prices.as_multiples(lines, price.floor) if price.ratio else lines
 
 
-def _line_over_rounds(curve: Curve, bars: str, game: Game | None) -> Line:
-    rounds = np.array([float(row["round"]) for row in curve.rows])
-    line = replace(_line(curve.rows, rounds, curve, curve.label, bars), game=curve.game, own=curve.own)
+def _line_over_rounds(curve: Measured, bars: str, game: Game | None) -> Line:
+    rounds = np.array([*curve.rounds], float)
+    line = _line([*curve.rounds.values()], rounds, curve, curve.legend, bars)
+    line = replace(line, game=curve.of_game, own=curve.own)
     if game is None:
         return line
     known = theory_of(curve, rounds, game)
-    return replace(line, untold=known) if isinstance(known, str) else replace(line, **known._asdict())
+    if isinstance(known, str):
+        return replace(line, untold=known)
+    line = replace(line, **known._asdict())
+    if curve.record.get("theory") is not None and not game.trust:
+        return line
+    fine = np.union1d(np.rint(np.geomspace(rounds[0], rounds[-1], BETWEEN)), rounds)
+    between = theory_of(curve, fine, game)
+    return line if isinstance(between, str) else replace(line, fine=(fine, between))
 
 
-def _swept_lines(
-    found: Curves, members: Sequence[Curve], bars: str, game: Game | None, finals: Mapping[str, Sample]
-) -> list[Line]:
-    """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line.
-
-    finals: the final regrets of the curves by their keys, if slopes are wanted.
-    """
+def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Game | None) -> list[Line]:
+    """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
     against, worst = found.plot.against, found.plot.worst
     values = [float(curve.swept[against]) for curve in members if against in curve.swept]
     lines = []
@@ -233,44 +280,55 @@ def _swept_lines(
         first, rows = joined[0], [curve.last for curve in joined]
         x = np.array([float(curve.swept.get(against, "nan")) for curve in joined])
         line = _line(rows, x, first, found.line_name(first), bars)
-        own, met = ({k: v for k, v in part.items() if k not in found.plot.folded} for part in (first.own, first.game))
-        line = replace(line, own=own, game=met)
+        line = replace(line, own=kept(first.own, found.plot.folded), game=kept(first.of_game, found.plot.folded))
         if worst in first.swept:
             line = replace(line, worst=tuple(float(curve.swept[worst]) for curve in joined))
         if against not in first.swept:  # drawn from end to end, without bars
             none = np.zeros(2)
             level = np.repeat(line.regret[:1], 2)
             ends = np.array([min(values), max(values)])
-            line = replace(line, x=ends, regret=level, below=none, above=none, level=True)
+            bulk = line.bulk and line.bulk.repeated(2)
+            line = replace(line, x=ends, regret=level, below=none, above=none, bulk=bulk, level=True)
         else:
-            line = line if game is None else _with_theory(line, joined, game)
-            if finals and len(joined) > 1:
-                line = _with_slope(line, [finals[curve.key] for curve in joined])
+            line = line if game is None else _with_theory(line, joined, game, against)
+            line = _with_slope(line, joined) if found.plot.slopes and len(joined) > 1 else line
         lines.append(line)
     return lines
 
 
-def _with_slope(line: Line, finals: Sequence[Sample]) -> Line:
+def _with_slope(line: Line, curves: Sequence[Measured]) -> Line:
     """The line with the slope of its means on logarithmic axes, if all of them are positive."""
-    means = [estimates.mean(dict(zip(one.trials.tolist(), one.regret.tolist(), strict=True))) for one in finals]
+    means = [estimates.mean(curve.finals) for curve in curves]
     if any(one.value <= 0 for one in means):
         return line
     slope = estimates.slope_of(line.x, means)
     return replace(line, slope=(slope.value, slope.error))
 
 
-def _with_theory(line: Line, curves: Sequence[Curve], game: Game) -> Line:
-    """The line with the bound and the rates that apply to all of its points."""
-    points = [theory_of(curve, np.array([float(curve.last["round"])]), game) for curve in curves]
+def _with_theory(line: Line, curves: Sequence[Measured], game: Game, against: str) -> Line:
+    """The line with the bound and the rates that apply to all of its points, and to values between them."""
+    points = [theory_of(curve, np.array([max(curve.rounds)], float), game) for curve in curves]
     known = [point for point in points if isinstance(point, Theory)]
     if len(known) < len(points):
         return replace(line, untold=next(point for point in points if isinstance(point, str)))
+    line = _of_points(line, known)
+    if len(curves) > 1 and line.x.min() > 0:
+        x = np.union1d(np.geomspace(line.x.min(), line.x.max(), BETWEEN), line.x)
+        between = theory_between(curves, known, against, x, game)
+        if between is not None:
+            joined = _of_points(replace(line, x=x), between)
+            line = replace(line, fine=(x, Theory(joined.bound, joined.rates)))
+    return line
+
+
+def _of_points(line: Line, known: Sequence[Theory]) -> Line:
+    """The line with the bound and the rates that are known at all of its points."""
     bounds = [bound for bound, _ in known if bound is not None]
     named = [{rate.name: rate for rate in found} for _, found in known]
     common = [[found[name] for found in named] for name in named[0] if all(name in other for other in named)]
     return replace(
         line,
-        bound=np.concatenate(bounds) if len(bounds) == len(curves) else None,
+        bound=np.concatenate(bounds) if len(bounds) == len(known) else None,
         rates=tuple(map(_joined, common)),
     )
 
@@ -282,11 +340,11 @@ def _joined(points: Sequence[Rate]) -> Rate:
     return Rate(points[0].name, joined, points[0].epsilon if same else None)
 
 
-def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) -> Line:
+def _line(rows: Sequence[Mapping[str, float]], x: Floats, curve: Measured, label: Name, bars: str) -> Line:
     """One line from its rows, one for each x."""
 
     def column(name: str) -> Floats:
-        return np.array([float(row[name] or "nan") for row in rows])
+        return np.array([row[name] for row in rows])
 
     regret = column("regret")
     below, above = {
@@ -295,7 +353,12 @@ def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) 
         "quantiles": lambda: (regret - column("q05"), column("q95") - regret),
         "bootstrap": lambda: (regret - column("boot_low"), column("boot_high") - regret),
     }[bars]()
-    enough = column("trials") >= FEWEST_TRIALS
+    trials = column("trials")
+    bulk = Bulk(column("mean"), column("sd"), column("q05"), column("q50"), column("q95"), trials)
+    if bars in OF_SPREAD:
+        swap = bulk.uneven()
+        below, above = np.where(swap, regret - bulk.low, below), np.where(swap, bulk.high - regret, above)
+    enough = trials >= FEWEST_TRIALS
     return Line(
         algorithm=curve.algorithm,
         adversary=curve.adversary,
@@ -307,4 +370,13 @@ def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) 
         trials=min(int(row["trials"]) for row in rows),
         bound=None,
         parameters=curve.parameters["algorithm"],
+        bulk=bulk,
+        widened=bars != "quantiles",
+        private=curve.private,
+        guarantee=_guarantee(curve),
     )
+
+
+def _guarantee(curve: Measured) -> tuple[float, float] | None:
+    epsilon, delta = curve.record.get("epsilon"), curve.record.get("delta")
+    return None if epsilon is None or delta is None else (float(epsilon), float(delta))

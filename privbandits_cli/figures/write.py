@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ class FigureKind:
     pair: str = ""  # of paired: two names
     log: bool = False
     bounds: bool = False
+    style: str = ""  # a style sheet of matplotlib by its name, or a file
 
     @property
     def suffix(self) -> str:
@@ -38,7 +39,7 @@ class FigureKind:
         return "".join(f"-{re.sub(r'[^A-Za-z0-9_.]+', '_', word)}" for word in words if word)
 
 
-def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> FigureKind:
+def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False, style: str = "") -> FigureKind:
     """The kind that `distribution`, `against=epsilon`, ... name; ValueError if the options do not go together."""
     name, _, parameter = text.partition("=")
     if name not in KINDS:
@@ -51,7 +52,7 @@ def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> 
         raise ValueError(f"--log and --bounds cannot be used with --kind {name}, which chooses its axes itself")
     if pair and not all(word.strip() for word in pair.rpartition(",")[::2]):
         raise ValueError("--pair takes two names, as in --pair exp3_tau,exp3")
-    return FigureKind(name, parameter, pair, log, bounds)
+    return FigureKind(name, parameter, pair, log, bounds, style)
 
 
 def drawn(folder: Path, wanted: FigureKind, trust: Trust = NOBODY) -> "Figure":
@@ -67,13 +68,12 @@ def drawn(folder: Path, wanted: FigureKind, trust: Trust = NOBODY) -> "Figure":
         untold = [f"{line.label.base}: {line.untold}" for each in lines.panels.values() for line in each if line.untold]
         if untold and wanted.bounds:
             raise Untrusted(f"no bound of {untold[0]}")
-        return plot.figure(lines, wanted.log)
-    found = curves.read(folder)
-    samples = distributions.samples(folder, found)
+        return plot.figure(replace(lines, style=wanted.style), wanted.log)
+    found = curves.read(folder, finals=True)
     if wanted.name == DISTRIBUTION:
-        return distribution_plot.figure(distributions.distribution(found, samples))
+        return distribution_plot.figure(distributions.distribution(found), wanted.style)
     two = distributions.pair_of(found, wanted.pair) if wanted.pair else None
-    return distribution_plot.figure(distributions.paired(found, samples, two))
+    return distribution_plot.figure(distributions.paired(found, two), wanted.style)
 
 
 def write(folder: Path, wanted: FigureKind, formats: Sequence[str], trust: Trust = NOBODY) -> list[Path]:
@@ -81,7 +81,9 @@ def write(folder: Path, wanted: FigureKind, formats: Sequence[str], trust: Trust
     from privbandits_cli.analysis import crate
     from privbandits_cli.figures import plot
 
-    paths = plot.save(drawn(folder, wanted, trust), folder, folder.resolve().name + wanted.suffix, formats)
+    paths = plot.save(
+        drawn(folder, wanted, trust), folder, folder.resolve().name + wanted.suffix, formats, wanted.style
+    )
     if (folder / crate.CRATE).exists():
         crate.write(folder)
     return paths

@@ -6,7 +6,7 @@ minus the mean of the arm played (Bubeck & Cesa-Bianchi 2012, section 1). The ga
 and the arms.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import driver, guards, lockstep, players
+from privbandits_cli.games.contract import One
 from privbandits_cli.games.drawing import draw, fill_of, side_by_side
 from privbandits_cli.games.driver import column
 from privbandits_cli.games.guards import WrongArm
@@ -26,7 +27,7 @@ from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, Records, borrow, compiled, kept, record, unbound
 from privbandits_cli.numerics.types import Floats, Ints
 
-__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
+__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "One", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds, at most; fewer if there are many arms
 BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
@@ -43,7 +44,7 @@ class Draws(NamedTuple):
 class Numbers(NamedTuple):
     """The random numbers of one round for an algorithm that asks for other kinds than `Draws` has, or for several.
 
-    A kind in `drawn` has one number, a kind in `draws` an array of numbers, and all other kinds have NaN.
+    A kind for which it asks has one number, or an array if `draws` returns a count; all other kinds have NaN.
     """
 
     uniform: Any  # on [0, 1)
@@ -109,16 +110,20 @@ class Algorithm(players.Algorithm):
     """
 
     game: ClassVar[str] = "bandit"
-    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # kinds with one number in a round, unless `periods` says otherwise
+    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # the kinds of random numbers of which a round has one
 
-    def periods(self) -> dict[str, int]:
-        """The period of each kind with one number in a round. Only the first and last round of a period have one."""
-        return dict.fromkeys(self.drawn, 1)
+    def draws(self, setting: Setting) -> Mapping[str, int | One]:
+        """The kinds of which a round has several random numbers, `rng.normal[0]`, `rng.normal[1]`, ..., and how many.
 
-    def draws(self, setting: Setting) -> dict[str, int]:
-        """How many numbers of a kind a round provides, for kinds with several: `rng.normal[0]`, `rng.normal[1]`, ..."""
+        `One` in place of a count asks for one, like `drawn`. By default every round has what the base asks for.
+        """
         base = self._wrapped()
-        return base.draws(setting) if isinstance(base, Algorithm) else {}
+        found = asked(base, setting) if isinstance(base, Algorithm) else {}
+        return {kind: One() if isinstance(n, One) else n for kind, n in found.items()}
+
+    def caveats(self, setting: Setting) -> list[str]:
+        public = "It draws no random numbers: unless its arms ignore the gains, no ε holds at any δ < 1."
+        return [] if asked(self, setting) else [public]
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """A bound `[points]` on the expected regret after `rounds` if the means of the arms are known, or None.
@@ -137,26 +142,20 @@ def gaps(means: Floats) -> Floats:
 # ------------------------------------------------------------------------------------- playing a match
 
 
-class Asked(NamedTuple):
-    """The random numbers that an algorithm asks for, by kind."""
-
-    periods: dict[str, int]  # kinds with one number in a round, and the period of each
-    counts: dict[str, int]  # kinds with several numbers in a round, and how many
-
-    @property
-    def more(self) -> bool:
-        """Whether they are `Numbers`, because `Draws` has not all of them."""
-        return bool(self.counts) or not self.periods.keys() <= {*Draws._fields}
-
-    def axes(self) -> tuple[tuple[int, ...], ...]:
-        """For each kind of `Numbers`, the shape of a round's numbers: () for one."""
-        return tuple((self.counts[kind],) if kind in self.counts else () for kind in Numbers._fields)
+def asked(algorithm: players.Algorithm, setting: Setting) -> dict[str, int | One]:
+    """The random numbers of a tuned algorithm, by kind; PluginError where a user's file asks for unknown ones."""
+    assert isinstance(algorithm, Algorithm)
+    return dict.fromkeys(algorithm.drawn, One()) | guards.asked(algorithm, setting)
 
 
-def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
-    """The random numbers of a tuned algorithm; PluginError where a user's file asks for numbers that do not exist."""
-    periods, counts = guards.asked(algorithm, "periods"), guards.asked(algorithm, "draws", setting)
-    return Asked({kind: n for kind, n in periods.items() if kind not in counts}, counts)
+def ones(wanted: Mapping[str, int | One]) -> set[str]:
+    """The kinds of which a round has one random number, not an array."""
+    return {kind for kind, n in wanted.items() if isinstance(n, One)}
+
+
+def axis(n: int | One) -> tuple[int, ...]:
+    """The shape of a round's numbers of a kind: () for one."""
+    return () if isinstance(n, One) else (n,)
 
 
 class Table(NamedTuple):
@@ -234,16 +233,15 @@ class Seat(driver.Seat):
         setting, self.asked = games.match.setting, asked(algorithm, games.match.setting)
         memory, observed = games.adversary.reaction()
         super().__init__(algorithm, loop, _first_record(algorithm, setting, memory), trials)
-        kinds = self.asked.periods | self.asked.counts
-        self.sources = {kind: fill_of(kind, *games.streams(kind, algorithm)) for kind in kinds}
-        rooms = {kind: games.room(kind) for kind in self.asked.periods}
-        rooms |= {kind: games.room(kind, count) for kind, count in self.asked.counts.items()}
+        self.sources = {kind: fill_of(kind, *games.streams(kind, algorithm)) for kind in self.asked}
+        rooms = {kind: games.room(kind, *axis(n)) for kind, n in self.asked.items()}
         self.rooms = Numbers(*(rooms.get(kind, games.nothing) for kind in Numbers._fields))
         self.others, self.known = (games.worth, memory, observed), games.means is not None
 
     def given(self, table: Floats, rounds: range) -> tuple[Any, ...]:
-        for kind, fill in self.sources.items():
-            draw(rounds, self.asked.periods.get(kind, 1), fill, getattr(self.rooms, kind))
+        for kind, n in self.asked.items():
+            period = n.period if isinstance(n, One) else 1
+            draw(rounds, period, self.sources[kind], getattr(self.rooms, kind))
         return table, *self.rooms, *self.others
 
     def play_alone(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> None:
@@ -286,7 +284,8 @@ class Games(driver.Games):
         """The loop of a tuned algorithm in lockstep, or the reason why it has none."""
         if setting.n_arms > MANY:
             return Loop(None, f"there are more than {MANY:,} arms")
-        layout, axes = _first_record(algorithm, setting).dtype, asked(algorithm, setting).axes()
+        layout, wanted = _first_record(algorithm, setting).dtype, asked(algorithm, setting)
+        axes = tuple(axis(wanted.get(kind, One())) for kind in Numbers._fields)
         shape, modules = (setting.n_arms, axes), composition(algorithm)
         return lockstep.loop(play_round, "bandit", modules, layout, WIDTH, *shape, KNOWN=known)
 
@@ -296,8 +295,8 @@ class Games(driver.Games):
 
     def most_rounds(self) -> int:
         setting = self.match.setting
-        counts = (asked(algorithm, setting).counts for algorithm in self.match.algorithms)
-        most = max([setting.n_arms, *(n for own in counts for n in own.values())])
+        wanted = [n for algorithm in self.match.algorithms for n in asked(algorithm, setting).values()]
+        most = max([setting.n_arms, *(n for n in wanted if not isinstance(n, One))])
         return BYTES // (8 * len(self.trials) * most)
 
     def tables(self) -> Iterator[Floats]:

@@ -6,8 +6,14 @@ from typing import Any, NamedTuple
 MOST = 2**16  # the most random numbers of one kind in a round of the game bandit
 
 
+class One(NamedTuple):
+    """One random number of a kind, `rng.uniform`, in the first and in the last round of each period."""
+
+    period: int = 1  # in rounds: by default every round has one
+
+
 class Counts(NamedTuple):
-    """How many random numbers of a kind an algorithm may ask for by one of its methods."""
+    """How many random numbers of a kind the method `draws` of an algorithm may ask for."""
 
     allowed: Callable[[Any], Any]  # whether a number, or each of an array, is allowed
     wanted: str  # the same in words, for messages
@@ -22,7 +28,7 @@ class Contract(NamedTuple):
     rounds: str  # the method of an adversary that yields its rounds
     others: tuple[str, ...]  # the other methods that an adversary must have
     kinds: tuple[str, ...]  # the kinds of random numbers in `rng`; none if `rng` is a NumPy generator
-    asking: Mapping[str, Counts]  # the methods by which an algorithm asks for random numbers
+    asking: Counts | None  # what `draws` may ask for; None if there is no such method
     numbers: str  # a message: what to write in the file to get random numbers
     rehearsed: tuple[int, int]  # trials and rounds of the rehearsal before a run, which takes some tenths of a second
 
@@ -35,10 +41,9 @@ CONTRACTS = {
         rounds="gains",
         others=(),
         kinds=("uniform", "laplace", "normal", "bits"),
-        asking={
-            "periods": Counts(lambda n: n == 1, "1: one number in a round; the method `draws` asks for several"),
-            "draws": Counts(lambda n: (n >= 1) & (n <= MOST), f"an int, 1 to {MOST:,}: how many numbers in a round"),
-        },
+        asking=Counts(
+            lambda n: (n >= 1) & (n <= MOST), f"an int, 1 to {MOST:,}: how many numbers in a round, or One() for one"
+        ),
         numbers="name the kind in the class, `drawn = (..., {kind!r})`, or return its count in a method `draws`",
         rehearsed=(8, 250),
     ),
@@ -49,7 +54,7 @@ CONTRACTS = {
         rounds="losses",
         others=(),
         kinds=("uniform", "laplace", "normal"),
-        asking={"draws": Counts(lambda n: n >= 0, "an int >= 0 for each of `rounds`, [rounds]")},
+        asking=Counts(lambda n: n >= 0, "an int >= 0, or one for each of `rounds`, [rounds]"),
         numbers="write `draws(self, setting, rounds)`, which returns the counts of each kind",
         rehearsed=(2, 50),
     ),
@@ -60,7 +65,7 @@ CONTRACTS = {
         rounds="arms",
         others=("law",),
         kinds=(),
-        asking={},
+        asking=None,
         numbers="`rng` is a NumPy generator, from which the steps draw",
         rehearsed=(2, 50),
     ),

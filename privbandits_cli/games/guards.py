@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.convex.losses import SLACK, LossSet
 from privbandits_cli.convex.spaces import Space
-from privbandits_cli.games.contract import CONTRACTS, Contract
+from privbandits_cli.games.contract import CONTRACTS, Contract, One
 from privbandits_cli.games.players import Contexts, Setting, papers_delta
 from privbandits_cli.numerics.jit import PluginError, Records, is_users, plain
 from privbandits_cli.numerics.text import exact
@@ -59,41 +59,37 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
 
 def check_promise(algorithm: Any, setting: Setting) -> None:
     """Raise PluginError if a user's file states privacy other than by `Guarantee`, or facts that are not numbers."""
-    one = "Guarantee(epsilon, delta, source, status)"
-    bounds, guarantee, facts = type(algorithm).bounds, type(algorithm).guarantee, type(algorithm).facts
+    bounds, facts = type(algorithm).bounds, type(algorithm).facts
     if is_users(bounds.__module__):
         found = algorithm.bounds(setting, papers_delta(setting))
         if not isinstance(found, list) or not all(isinstance(bound, Guarantee) for bound in found):
-            raise PluginError(f"bounds returned {_short(found)}: return a list, [{one}, ...]", bounds)
-    if is_users(guarantee.__module__):
-        found = algorithm.guarantee(setting)
-        if not isinstance(found, Guarantee | None):
-            raise PluginError(f"guarantee returned {_short(found)}: return {one}, or None", guarantee)
+            wanted = "a list, [Guarantee(epsilon, delta, source, status), ...]"
+            raise PluginError(f"bounds returned {_short(found)}: return {wanted}", bounds)
     if is_users(facts.__module__):
         found = algorithm.facts(setting)
         if not isinstance(found, dict) or not all(type(x) is str and isinstance(found[x], int | float) for x in found):
             raise PluginError(f"facts returned {_short(found)}: return numbers by name, {{'sigma': 2.0}}", facts)
 
 
-def asked(algorithm: Any, method: str, *words: Any) -> dict[str, Any]:
-    """The random numbers that a method asks for, by kind; PluginError where a user's file asks for unknown ones.
+def asked(algorithm: Any, setting: Setting, *rounds: NDArray[Any]) -> dict[str, Any]:
+    """What `draws` asks for, by kind; PluginError where a user's file asks for random numbers that do not exist.
 
-    words: none for `periods`; the setting for `draws`; in the game linear the setting and the rounds for `draws`.
+    rounds: those for which it is asked, in the game linear.
     """
-    function = getattr(type(algorithm), method)
-    found: dict[str, Any] = getattr(algorithm, method)(*words)
-    if not is_users(function.__module__):
+    function, contract = type(algorithm).draws, CONTRACTS[algorithm.game]
+    found: dict[str, Any] = algorithm.draws(setting, *rounds)
+    if not is_users(function.__module__) or contract.asking is None:
         return found
-    kinds, (allowed, wanted) = CONTRACTS[algorithm.game].kinds, CONTRACTS[algorithm.game].asking[method]
-    shape = words[1].shape if len(words) > 1 else ()
+    shapes, (allowed, wanted) = [(), *(each.shape for each in rounds)], contract.asking
 
     def fits(value: Any) -> bool:
         array = np.asarray(value)
-        return array.shape == shape and array.dtype.kind in "iu" and bool(np.all(allowed(array)))
+        one = isinstance(value, One) and not rounds
+        return one or (array.shape in shapes and array.dtype.kind in "iu" and bool(np.all(allowed(array))))
 
-    if not isinstance(found, dict) or not found.keys() <= {*kinds} or not all(map(fits, found.values())):
-        message = f"return a dict with keys among {', '.join(kinds)}; a value is {wanted}"
-        raise PluginError(f"{method} returned {_short(found)}: {message}", function)
+    if not isinstance(found, dict) or not found.keys() <= {*contract.kinds} or not all(map(fits, found.values())):
+        message = f"return a dict with keys among {', '.join(contract.kinds)}; a value is {wanted}"
+        raise PluginError(f"draws returned {_short(found)}: {message}", function)
     return found
 
 

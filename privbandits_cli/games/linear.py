@@ -94,8 +94,8 @@ class Algorithm(players.Algorithm):
     game: ClassVar[str] = "linear"
     feedback: ClassVar[Feedback] = "full"  # what `update` sees: the loss vector, or with "bandit" the loss of its point
 
-    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        """How many numbers of each kind its steps use in each of these rounds, `[rounds]`."""
+    def draws(self, setting: Setting, rounds: Ints) -> Mapping[str, int | Ints]:
+        """How many numbers of each kind its steps use in a round, or in each of these rounds, `[rounds]`."""
         return {}
 
 
@@ -201,7 +201,7 @@ class Losses(NamedTuple):
 
 
 def drawn(
-    fills: Mapping[str, Fill], asked: Mapping[str, Ints], n: int, trials: int, unasked: int
+    fills: Mapping[str, Fill], asked: Mapping[str, int | Ints], n: int, trials: int, unasked: int
 ) -> tuple[Draws, tuple[Ints, ...]]:
     """The numbers of n rounds by kind, `[number, trial]`, and where those of each round begin and end, `[n + 1]`.
 
@@ -235,7 +235,7 @@ class Seat(driver.Seat):
 
     def given(self, table: Losses, rounds: range) -> tuple[Any, ...]:
         n, own = len(self.records), guards.guarded(self.modules)
-        asked = guards.asked(self.algorithm, "draws", self.setting, np.arange(rounds.start, rounds.stop))
+        asked = guards.asked(self.algorithm, self.setting, np.arange(rounds.start, rounds.stop))
         numbers, ends = drawn(self.fills, asked, len(rounds), n, unasked=own)  # NaN where a user's file asks for none
         self.points = np.empty((len(rounds) if own else 1, self.setting.n_arms, n))
         return table.wide, *numbers, *ends, self.points
@@ -289,8 +289,8 @@ class Games(driver.Games):
         """As many rounds as fit into BYTES, if each has the mean count of losses, or of random numbers of a kind."""
         rounds, most = np.arange(1, 65), self.match.setting.n_arms
         for algorithm in self.match.algorithms:
-            asked = guards.asked(algorithm, "draws", self.match.setting, rounds).values()
-            most = max([most, *(int(np.sum(counts)) // len(rounds) for counts in asked)])
+            asked = guards.asked(algorithm, self.match.setting, rounds).values()
+            most = max([most, *(int(np.sum(counts + 0 * rounds)) // len(rounds) for counts in asked)])
         return BYTES // (8 * most)
 
     def tables(self) -> Iterator[Losses]:

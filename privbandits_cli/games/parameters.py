@@ -45,7 +45,7 @@ class Parameters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="strings")
 
     game: ClassVar[str]
-    display: ClassVar[str] = ""  # the name in figures; empty: the name of the file
+    display: ClassVar[str] = ""  # the name in figures, `DP-{base}` with the base's; empty: the name of the file
 
     @model_validator(mode="before")
     @classmethod
@@ -75,7 +75,7 @@ class Parameters(BaseModel):
     @property
     def title(self) -> str:
         """The name used in a figure."""
-        return self.display or self.name
+        return (self.display or self.name).replace("{base}", getattr(getattr(self, "base", None), "title", ""))
 
     def described(self) -> dict[str, Any]:
         """Name and parameters as plain data, nested ones included; infinity as the string `inf`."""

@@ -159,17 +159,11 @@ class Algorithm(Parameters):
 
     @of_tuned
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """All known privacy bounds at `delta`, from above and from below; by default a class's own `guarantee`.
+        """All known privacy bounds at `delta`, from above and from below.
 
         sensitivity: the largest change of a gain that the algorithm sees; 1/tau inside a mini-batch.
         """
-        stated = self.guarantee(setting, delta, sensitivity) if self.has_guarantee_alone() else None
-        return [] if stated is None else [stated]
-
-    @classmethod
-    def has_guarantee_alone(cls) -> bool:
-        """Whether a class defines `guarantee`, but not the bounds from which it is chosen."""
-        return cls.guarantee is not Algorithm.guarantee and cls.bounds is Algorithm.bounds
+        return []
 
     @of_tuned
     def facts(self, setting: Setting) -> dict[str, float]:
@@ -185,13 +179,17 @@ class Algorithm(Parameters):
         return []
 
     def remarks(self, setting: Setting) -> list[str]:
-        """Warnings before a run: why its results may not show what the paper claims."""
-        return []
+        """Warnings before a run, and below the bounds: why results may differ from what the paper claims.
+
+        Also why there is no `regret_bound`, if other parameters have one. By default the remarks of a base.
+        """
+        base = self._wrapped()
+        return [] if base is None else base.remarks(setting)
 
     def promises(self) -> bool:
         """Whether the algorithm or its base is designed to be private; legends then show its epsilon."""
         base = self._wrapped()
-        return self.private or self.has_guarantee_alone() or (base is not None and base.promises())
+        return self.private or (base is not None and base.promises())
 
     def mechanism(self) -> str:
         """What makes the algorithm private, in a few words; empty if it is not."""
@@ -204,7 +202,7 @@ class Algorithm(Parameters):
 
     @of_tuned
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """The bound to quote; None if there is no bound from above.
+        """The one of `bounds` to quote; None if there is none from above. A subclass may only find the same one faster.
 
         delta: by default `stated_delta`; T^-2 if nothing is known at 0.
         """
@@ -238,10 +236,6 @@ class Algorithm(Parameters):
         memory: the number of past rounds that the adversary reacts to (0 oblivious, 1 switching costs).
         """
         return None
-
-    def unbounded(self, setting: Setting) -> str:
-        """Why `regret_bound` is None although other parameters have a theorem; empty if there is no such reason."""
-        return ""
 
     def errors(self, setting: Setting) -> Iterator[str]:
         """The reasons why this algorithm cannot play in this setting; by default, those of its base."""

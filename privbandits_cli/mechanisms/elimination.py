@@ -140,7 +140,8 @@ class Truncating(Robust, Eliminating):
 
     def caveats(self, setting: Setting) -> list[str]:
         rounds = self.first_epoch(setting)
-        return self.remarks(setting) or [f"The first epoch takes {rounds:,.0f} of {setting.horizon:,.0f} rounds."]
+        takes = [f"The first epoch takes {rounds:,.0f} of {setting.horizon:,.0f} rounds."]
+        return takes if rounds <= setting.horizon else []  # otherwise `remarks` says so
 
     def remarks(self, setting: Setting) -> list[str]:
         rounds = self.first_epoch(setting)

@@ -24,14 +24,23 @@ ATTRIBUTES = {  # attributes that a class no longer has, and the methods that re
     "observed": "def view(self, setting): return {}",
     "general_caveats": "def caveats(self, setting): return list({})",
 }
+METHODS = {  # methods that a class no longer defines, and what to write in their place
+    "guarantee": "let `bounds(self, setting, delta, sensitivity=1.0)` return a list with this guarantee, and write "
+    "`private = True` in the class",
+    "periods": "name the kinds in the class, `drawn = (...)`; if they depend on parameters, write `drawn = ()` and let "
+    "`draws(self, setting)` return `One()` for each (from privbandits_cli.games.bandit)",
+    "unbounded": "let `remarks(self, setting)` return a list with this sentence",
+}
 
 
 def retired(text: str) -> Iterator[tuple[int, str]]:
     """The lines that follow an older contract, each with what to write today."""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef) and node.name == "Tuned":
+    for node in (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)):
+        if node.name == "Tuned":
             yield node.lineno, TUNED
-        for line in node.body if isinstance(node, ast.ClassDef) else ():
+        for line in node.body:
+            if node.name == "Parameters" and isinstance(line, ast.FunctionDef) and line.name in METHODS:
+                yield line.lineno, f"a class does not define `{line.name}` any more: {METHODS[line.name]}"
             targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
             names = [target.id for target in targets if isinstance(target, ast.Name) and target.id in ATTRIBUTES]
             if names and isinstance(line, ast.Assign | ast.AnnAssign) and line.value is not None:

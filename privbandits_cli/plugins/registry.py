@@ -55,8 +55,9 @@ class Registry:
         return tuple(sorted({*built_in(kind), *installed(kind), *self._own(kind)}))
 
     def shown(self, kind: Kind) -> dict[str, str]:
-        """The names by what figures call them: `dp_exp3_lap` is DP-EXP3-Lap."""
-        return {model.display: name for name, model in self.every(kind) if model.display}
+        """The names by what figures call them, unless that depends on a base: `dp_exp3_lap` is DP-EXP3-Lap."""
+        every = self.every(kind)
+        return {model.display: name for name, model in every if model.display and "{base}" not in model.display}
 
     def find(self, kind: Kind, name: str) -> type[Parameters]:
         """The parameters' class of this name; KeyError if there is none, IncludeError if its file cannot be used."""

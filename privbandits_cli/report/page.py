@@ -26,8 +26,8 @@ def page(report: ReportData, script: str, listed: bool = False) -> str:
     script: the address of plotly's JavaScript; listed: the index of all experiments is one folder up.
     """
     style_of: dict[str, Style] = {}
-    others = [figure.named for figure in (report.distribution, report.pairs) if figure]
-    for curves in (*others, report.table.named()):  # the styles of the last are those of the picture
+    others = [figure.drawn for figure in (report.distribution, report.pairs) if figure]
+    for curves in (*others, report.table.drawn()):  # the styles of the last are those of the picture
         style_of |= styles_of(curves)
     figures = [_figure(report, style_of)]
     figures += [_distribution(each, style_of, report) for each in (report.distribution, report.pairs)]
@@ -62,7 +62,7 @@ def _template(name: str) -> "Template":
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = (amount, counted, at_least, at_most, data.number, parted, plots.as_json, plots.colour, plots.dashes)
+    filters = (amount, counted, at_least, at_most, data.number, parted, plots.as_json, plots.dashes)
     environment.filters |= {each.__name__: each for each in filters}
     return environment.get_template(name)
 
@@ -74,7 +74,7 @@ def _figure(report: ReportData, style_of: dict[str, Style]) -> Figure:
     }
     return {
         "panels": panels,
-        "labels": [label for _, label in table.named()],
+        "labels": [line.label for line in table.drawn()],
         "notes": table.notes() + table.axes_notes(),
     }
 

@@ -67,11 +67,6 @@ def escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def colour(style: Style) -> str:
-    """The colour of a curve on white paper, as CSS."""
-    return "#" + "".join(f"{round(255 * part):02x}" for part in style.mixed())
-
-
 def dashes(style: Style) -> str:
     """The dashes of a curve in pixels, as Plotly and SVG read them; empty: solid."""
     return ",".join(f"{1.8 * part:.3g}px" for part in style.stroke)
@@ -149,7 +144,7 @@ def _line_traces(line: Line, style: Style, marked: NDArray[np.int64], y: Scale) 
 
     marked: the points that have a marker and an error bar; y: the axis of regrets, where an arrow ends what it cuts.
     """
-    ink = colour(style)
+    ink = style.colour
     group = {"type": "scatter", "legendgroup": line.label, "name": _wrapped(line.label)}
     shown = np.isin(np.arange(len(line.x)), marked)
     below, above = line.below, line.above
@@ -189,7 +184,7 @@ def _line_traces(line: Line, style: Style, marked: NDArray[np.int64], y: Scale) 
 
 def _hollow(style: Style, shown: NDArray[np.bool_]) -> Plot:
     """Hollow markers of a curve at these points, for what theory says of it."""
-    marker = {"symbol": f"{SYMBOLS[style.marker]}-open", "color": colour(style), "opacity": 1}
+    marker = {"symbol": f"{SYMBOLS[style.marker]}-open", "color": style.colour, "opacity": 1}
     return {"mode": "lines+markers", "marker": marker | {"size": np.where(shown, 6, 0).tolist()}}
 
 
@@ -208,7 +203,7 @@ def _rates(lines: Sequence[Line], style_of: dict[str, Style], y: Scale) -> Itera
     names = list(dict.fromkeys(rate.title for line in lines for rate in line.rates))
     for line, rate in rates_of(lines):
         dash, style = RATES[names.index(rate.title) % len(RATES)], style_of[line.label]
-        ink = INK if rate.asymptotic else colour(style)
+        ink = INK if rate.asymptotic else style.colour
         ends = _hollow(style, np.isin(line.x, line.x[[0, -1]]))
         yield ({"mode": "lines"} if rate.asymptotic else ends) | {
             "type": "scatter", "legendgroup": rate.title if rate.asymptotic else line.label,
@@ -277,7 +272,7 @@ def _distribution_traces(
         yield group | {
             "mode": "markers", "x": _at(scale, values), "y": (height + 0.6 * beside).round(2).tolist(),
             "marker": {
-                "symbol": SYMBOLS[style.marker], "color": colour(style), "size": 4 if len(values) < MANY_POINTS else 3,
+                "symbol": SYMBOLS[style.marker], "color": style.colour, "size": 4 if len(values) < MANY_POINTS else 3,
                 "opacity": 0.45,
             },
             "hoverinfo": "text", "hovertext": _summary(row, paired),

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.algorithms.exp3_tau import theorem_3_5
-from privbandits_cli.games.bandit import Draws, Numbers, Setting, play
+from privbandits_cli.games.bandit import Draws, Numbers, One, Setting, asked, play
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins.registry import Registry
@@ -24,7 +24,7 @@ SETTING = Setting(1000, 4)
 ONCE = [(name, other) for name, other in MATCHES if other == "stochastic" or name in ("exp3", "robust_ucb")]
 NO_FORMULA = ("dp_ts", "ftpl_frechet", "gaussian_ts", "lazy_dp_ts", "thompson")  # the law of the arm has no closed form
 WITH_LAW = [name for name in ALGORITHMS if name not in NO_FORMULA]
-DRAWN = [name for name in ALGORITHMS if "uniform" in make(name).tuned(SETTING).periods()]
+DRAWN = [name for name in ALGORITHMS if "uniform" in asked(make(name).tuned(SETTING), SETTING)]
 # Random bits wrap around by design, of which plain Python warns.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar (add|multiply)")
 either = pytest.mark.parametrize("plain", some([True, False], True), ids=["plain", "compiled"])
@@ -517,7 +517,8 @@ def differ(name, setting, kinds, rounds):
     """Whether an algorithm's arms or its state depend on the numbers of these kinds."""
     algorithm = make(name).tuned(setting)
     with uncompiled():
-        bound, several = steps(composition(algorithm)), algorithm.draws(setting)
+        bound, wanted = steps(composition(algorithm)), asked(algorithm, setting)
+    several = {kind: n for kind, n in wanted.items() if not isinstance(n, One)}
     usual = Numbers(0.3, 0.0, 0.0, np.uint64(1))._replace(**{kind: np.zeros(n) for kind, n in several.items()})
     sides = []
     for side in range(2):
@@ -544,11 +545,24 @@ def test_draws_are_declared(rounds):
     setting, wrong = Setting(8000, 4), []
     for name in ALGORITHMS:
         algorithm = make(name).tuned(setting)
-        declared = {*algorithm.periods(), *algorithm.draws(setting)}
+        declared = {*asked(algorithm, setting)}
         wrong += [(name, kind, "is not used") for kind in declared if not differ(name, setting, [kind], 8000)]
         others = NUMBERS.keys() - declared
         wrong += [(name, *others, "one is used, but not declared")] * differ(name, setting, others, rounds)
     assert not wrong
+
+
+def test_a_wrapper_is_called_after_its_base():
+    noisy = make("dp_reduction", epsilon=1.0, base=make("tsallis_inf"))
+    assert make("mini_batch", tau=3, base=noisy).title == "DP-Tsallis-INF-τ"
+    assert make("dp_exp2", epsilon=1.0).title == "DP-EXP2"
+    assert not any("{base}" in shown for shown in Registry().shown("algorithms"))
+
+
+def test_a_bandit_learner_that_draws_nothing_says_that_it_is_not_private():
+    (note,) = make("mini_batch", tau=3, base=make("ucb1")).tuned(SETTING).caveats(SETTING)
+    assert "draws no random numbers" in note
+    assert make("uniform").caveats(SETTING) == []
 
 
 def test_rounding_up_tau_never_weakens_the_guarantee():

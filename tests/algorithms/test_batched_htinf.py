@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from privbandits_cli.games.bandit import Draws, Setting, play
+from privbandits_cli.games.bandit import Draws, One, Setting, asked, play
 from tests.algorithms.test_dp_reduction import PAPER, ready
 from tests.conftest import foe, make, match
 
@@ -14,7 +14,8 @@ def test_batches_and_their_noise(epsilon, tau):
     """τ = ⌈1/ε⌉; a gain changes a mean by 1/τ, under noise of scale 1/(ετ): exactly ε for a gain."""
     algorithm = make("batched_htinf", epsilon=epsilon).tuned(PAPER)
     state = algorithm.state(PAPER)[0]
-    assert (algorithm.tau, state.tau, algorithm.periods()) == (tau, tau, {"uniform": tau, "laplace": tau})
+    assert (algorithm.tau, state.tau) == (tau, tau)
+    assert asked(algorithm, PAPER) == {"uniform": One(tau), "laplace": One(tau)}
     assert state.wrapped.scale == pytest.approx(1 / (epsilon * tau)) and state.wrapped.scale <= 1
     promised = algorithm.guarantee(PAPER)
     assert promised.epsilon == pytest.approx(epsilon) and promised.delta == 0 and promised.status == "proved"

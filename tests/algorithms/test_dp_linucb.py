@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from scipy import signal, stats
 
 from privbandits_cli.accounting import gaussian, trees, wishart
+from privbandits_cli.actions.privacy import block
 from privbandits_cli.games import regularisers
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.steps import composition, steps
@@ -674,7 +675,7 @@ def test_noise_that_is_far_larger_than_epsilon_requires_gets_a_warning(name, giv
     algorithm = make(name, calibration=given, **PAPER).tuned(AUTHORS)
     need = "the noise is far larger than the ε of the config requires"
     warning = f"{need}, it gives ε = 0, δ = 0.1: set `calibration: exact`"
-    assert algorithm.remarks(AUTHORS) == [warning] and warning in algorithm.caveats(AUTHORS)
+    assert algorithm.remarks(AUTHORS) == [warning] and block(algorithm, AUTHORS)["notes"].count(warning) == 1
     assert make("plain_dp_linucb", epsilon=1.0, base=algorithm).tuned(AUTHORS).remarks(AUTHORS) == [warning]
 
 

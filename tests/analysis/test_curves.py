@@ -127,8 +127,8 @@ def test_a_line_is_the_best_of_a_grid_at_each_point(ran):
     assert level.level and set(level.regret) == {min(means["S", ""])} and linucb.level
     assert swept.label == "S" and "γ = " in level.label and linucb.label == "L"
     assert any("each point at the best γ, oracle of the grid" in note for note in table.read(folder).notes())
-    samples = distributions.distribution(found := curves.read(folder), distributions.samples(folder, found))
-    assert "each at the best γ, oracle of its grid" in samples.note
+    finals = distributions.distribution(curves.read(folder, finals=True))
+    assert "each at the best γ, oracle of its grid" in finals.note
     every = table.read(folder, against="gamma").panels  # another axis keeps the other parameter of the grid
     assert sum(len(each) for each in every.values()) == 4
 

@@ -30,9 +30,6 @@ class Parameters(linear.Algorithm):
     def bounds(self, setting, delta, sensitivity=1.0):
         return [Guarantee(self.epsilon * sensitivity, self.delta, "its matrix", "proved", view="all noisy sums")]
 
-    def guarantee(self, setting, delta=None, sensitivity=1.0):
-        return self.bounds(setting, self.delta)[0]
-
     def view(self, setting):
         return views.Noisy("noisy")
 

@@ -47,7 +47,7 @@ class Game:
     def played(self, state, u, z, gain):
         """The state after a round, and the release."""
         after = state.copy()
-        rng = Numbers(u, np.nan, z, 0) if "normal" in self.algorithm.periods() else Draws(u, z)
+        rng = Numbers(u, np.nan, z, 0) if "normal" in self.algorithm.drawn else Draws(u, z)
         arm = self.steps["choose"](after[0], rng)
         if "released" in self.steps:
             release = self.steps["released"](after.copy()[0], gain, rng)

@@ -34,14 +34,12 @@ class Parameters(bandit.Algorithm):
     """The privacy, and the share of its noise that is drawn."""
 
     private = True
+    drawn = ("laplace",)
     epsilon: float = 1.0
     share: float = 1.0
 
     def state(self, setting: Setting) -> Records:
         return record(t=0, scale=self.share / self.epsilon, kept=record(sums=np.zeros(setting.n_arms)))
-
-    def periods(self):
-        return {"laplace": 1}
 
     def bounds(self, setting, delta, sensitivity=1.0):
         one = Release("laplace", self.epsilon * sensitivity)

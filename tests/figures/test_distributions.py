@@ -3,11 +3,12 @@
 import csv
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from privbandits_cli.analysis import curves
+from privbandits_cli.analysis import curves, measured
 from privbandits_cli.analysis.folder import FINAL, SUMMARY
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures import distribution_plot, distributions, styles, table
@@ -55,8 +56,7 @@ def folder_of(folder, played, swept=(), **config):
                 finals.writerow([*shared, trial, regret, *values])
     (folder / "config.yaml").write_text(json.dumps({"experiment": "x"} | config))
     (folder / "manifest.json").write_text(json.dumps({"curves": records}))
-    found = curves.read(folder)
-    return found, distributions.samples(folder, found)
+    return curves.read(folder, finals=True)
 
 
 def rows_of(figure):
@@ -66,7 +66,7 @@ def rows_of(figure):
 
 def test_the_distribution_is_final_csv(tmp_path):
     found = folder_of(tmp_path, [Played("exp3", [3, 1, 2, 5], {}, {}), Played("ucb1", [4, 4, 9, 4], {}, {})])
-    drawn = rows_of(distributions.distribution(*found))
+    drawn = rows_of(distributions.distribution(found))
     assert drawn["EXP3", ""].values.tolist() == [3, 1, 2, 5]
     assert drawn["EXP3", ""].box() == pytest.approx((1.15, 1.75, 2.5, 3.5, 4.7))
     assert drawn["UCB1", ""].interval is None
@@ -85,7 +85,7 @@ def test_pairs_are_of_the_same_trial_of_the_same_game(tmp_path):
         ],
         swept=("gap",),
     )
-    drawn = rows_of(distributions.paired(*found))
+    drawn = rows_of(distributions.paired(found))
     assert drawn["UCB1 (gap = 0.1) − EXP3 (gap = 0.1)", ""].values.tolist() == [5 - 2, 5 - 3]
     assert drawn["UCB1 (gap = 0.5) − EXP3 (gap = 0.5)", ""].values.tolist() == [-10, -20, -30]
     assert len(drawn) == 2
@@ -95,15 +95,15 @@ def test_a_pair_by_name_or_label_agrees_in_what_both_sweep(tmp_path):
     sweep = [{"epsilon": 1}, {"epsilon": 2}]
     played = [Played(name, [k + i] * 2, {}, own) for i, name in enumerate(("a", "b")) for k, own in enumerate(sweep)]
     found = folder_of(tmp_path, [*played, Played("c", [7, 7], {}, {})], swept=("epsilon",))
-    by_name = rows_of(distributions.paired(*found, pair=("b", "a")))
+    by_name = rows_of(distributions.paired(found, pair=("b", "a")))
     assert {title for title, _ in by_name} == {"B (ε = 1) − A (ε = 1)", "B (ε = 2) − A (ε = 2)"}
     for name in ("A (ε = 2)", "A (epsilon = 2)"):  # as in the figure, and as in the CSVs
-        by_label = rows_of(distributions.paired(*found, pair=(name, "c")))
+        by_label = rows_of(distributions.paired(found, pair=(name, "c")))
         assert {title: one.values.tolist() for (title, _), one in by_label.items()} == {"A (ε = 2) − C": [-6, -6]}
     with pytest.raises(distributions.Unpaired, match="no algorithm or curve 'd'"):
-        distributions.paired(*found, pair=("a", "d"))
+        distributions.paired(found, pair=("a", "d"))
     with pytest.raises(distributions.Unpaired, match="have no game in common"):
-        distributions.paired(*found, pair=("c", "c"))
+        distributions.paired(found, pair=("c", "c"))
 
 
 def test_a_worst_case_is_compared_in_its_own_game(tmp_path):
@@ -113,17 +113,17 @@ def test_a_worst_case_is_compared_in_its_own_game(tmp_path):
     played += [Played("ucb1", [mean, mean], gap, {"epsilon": 1}) for mean, gap in zip((2, 9), gaps, strict=True)]
     plot = {"against": "epsilon", "worst": "gap"}
     found = folder_of(tmp_path, played, swept=("gap", "epsilon"), plot=plot)
-    paired = distributions.paired(*found)
+    paired = distributions.paired(found)
     assert [one.values.tolist() for one in rows_of(paired).values()] == [[9 - 1, 9 - 1]]
     assert "at the gap with its largest mean regret" in paired.note
-    assert rows_of(distributions.distribution(*found))["UCB1", "ε = 1"].values.tolist() == [9, 9]
+    assert rows_of(distributions.distribution(found))["UCB1", "ε = 1"].values.tolist() == [9, 9]
 
 
 def test_the_interval_of_a_difference_holds_its_mean(tmp_path):
     rng = np.random.default_rng(5)
     base, more = rng.normal(0, 50, 400), rng.normal(3, 1, 400)
     found = folder_of(tmp_path, [Played("a", base.tolist(), {}, {}), Played("b", (base + more).tolist(), {}, {})])
-    one = next(iter(rows_of(distributions.paired(*found)).values()))
+    one = next(iter(rows_of(distributions.paired(found)).values()))
     low, high = one.interval
     assert low < one.mean < high
     assert high - low == pytest.approx(2 * 1.96 * one.values.std(ddof=1) / 20, rel=0.1)  # of the mean's error
@@ -140,12 +140,11 @@ def test_rare_far_trials_are_always_drawn(tmp_path):
 
 
 def test_figures_draw_the_distributions(finished):
-    found = curves.read(finished)
-    samples = distributions.samples(finished, found)
-    for figure in (distributions.distribution(found, samples), distributions.paired(found, samples)):
+    found = curves.read(finished, finals=True)
+    for figure in (distributions.distribution(found), distributions.paired(found)):
         drawn = distribution_plot.figure(figure)
         for axis, members in zip(drawn.axes, figure.panels.values(), strict=False):
-            looks = styles.styles_of(figure.named)
+            looks = styles.styles_of(figure.drawn)
             dots = [line for line in axis.lines if line.get_alpha()]
             for line, one in zip(dots, members, strict=True):
                 assert line.get_marker() == looks[one.line].marker
@@ -159,11 +158,11 @@ def test_figures_draw_the_distributions(finished):
 def test_few_trials_have_points_but_no_box_and_no_interval(tmp_path):
     """7 trials are too few, 8 are enough; the caption says so."""
     few = [Played(name, list(range(7)), {}, {}) for name in ("exp3", "ucb1")]
-    found = folder_of(tmp_path / "few", few)
+    lacking = folder_of(tmp_path / "few", few)
     enough = folder_of(tmp_path / "enough", [replace(one, regrets=list(range(8))) for one in few])
     for draw, note, drawn in ((distributions.distribution, "whiskers", 4), (distributions.paired, "interval", 1)):
-        for curves_found, bare in ((found, True), (enough, False)):
-            figure = draw(*curves_found)
+        for found, bare in ((lacking, True), (enough, False)):
+            figure = draw(found)
             axis = distribution_plot.figure(figure).axes[0]
             strokes = [
                 line for line in axis.lines if line.get_color() == distribution_plot.DARK and line.get_lw() > 0.5
@@ -176,8 +175,7 @@ def test_few_trials_have_points_but_no_box_and_no_interval(tmp_path):
 def test_an_incomplete_distribution_is_marked(finished):
     config = (finished / "config.yaml").read_text()
     (finished / "config.yaml").write_text(config.replace("trials: 16", "trials: 17"))
-    found = curves.read(finished)
-    drawn = distribution_plot.figure(distributions.distribution(found, distributions.samples(finished, found)))
+    drawn = distribution_plot.figure(distributions.distribution(curves.read(finished, finals=True)))
     assert any(text.get_text() == "PARTIAL 16/17" for text in drawn.texts)
 
 
@@ -192,7 +190,7 @@ def test_against_a_parameter_that_the_config_does_not_name(tmp_path, small):
 
 def test_a_pair_of_labels_with_commas_is_cut_where_both_are_known(tmp_path):
     played = [Played("a, b", [1, 2], {}, {}), Played("c", [5, 5], {}, {}), Played("d", [7, 7], {}, {"x": 1})]
-    found, _ = folder_of(tmp_path, played)
+    found = folder_of(tmp_path, played)
     assert distributions.pair_of(found, "A, B,c") == ("A, B", "c") and distributions.pair_of(found, "c , a, b") == (
         "c",
         "a, b",
@@ -202,7 +200,14 @@ def test_a_pair_of_labels_with_commas_is_cut_where_both_are_known(tmp_path):
 
 
 def test_final_regrets_of_another_run_are_refused(finished):
+    """Another label, or no trial of a curve; claims miss only this curve."""
     text = (finished / "final.csv").read_text()
     (finished / "final.csv").write_text(text.replace(",EXP3,", ",EXP4,"))
+    for read in (measured.read, partial(curves.read, finals=True)):
+        with pytest.raises(ValueError, match="of different runs"):
+            read(finished)
+    (finished / "final.csv").write_text("".join(row for row in text.splitlines(True) if ",EXP3," not in row))
     with pytest.raises(ValueError, match="of different runs"):
-        distributions.samples(finished, curves.read(finished))
+        curves.read(finished, finals=True)
+    assert {len(curve.finals) for curve in measured.read(finished).values() if curve.label != "EXP3"} == {16}
+    assert {len(curve.finals) for curve in measured.read(finished).values() if curve.label == "EXP3"} == {0}

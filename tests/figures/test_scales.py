@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli.figures import distribution_plot, distributions, scales
+from privbandits_cli.figures.styles import Drawn
 
 
 def test_an_axis_shows_the_bulk_and_what_is_far():
@@ -30,6 +31,8 @@ def test_an_axis_shows_the_bulk_and_what_is_far():
 def test_the_axis_of_a_distribution_has_these_ticks(kind, low, high, wanted):
     rows = [distributions.Distribution("a", "A", "A", "", np.array([low, high], float))]
     axes = {"P": scales.Scale(kind, low, high, 100)}
-    shown = distribution_plot.figure(distributions.Distributions({"P": rows}, axes, "x", "", False, 1, 1, [("a", "A")]))
+    shown = distribution_plot.figure(
+        distributions.Distributions({"P": rows}, axes, "x", "", False, 1, 1, [Drawn("a", "A")])
+    )
     ticks = shown.axes[0].get_xticks()
     assert [x for x in ticks if low <= x <= high] == pytest.approx(wanted)

@@ -21,6 +21,7 @@ from privbandits_cli.engine.play import Failure, play_chunk
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import table
+from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.games.bandit import play
 from privbandits_cli.games.guards import PluginError
 from privbandits_cli.numerics.jit import uncompiled
@@ -110,7 +111,7 @@ def test_two_experiments_whose_files_share_a_name_play_side_by_side():
     words = ["algorithms=mine", "adversary={name: stochastic, best: 1, others: 0}"]
     plans = [make_plan(load(Path("small.yaml"), words, include=[Path(folder, "mine.py")])) for folder in "ab"]
     outputs(Path("x"), Path("small.yaml"), *words, "include=mine.py")
-    assert table.read(Path("x"), bounds=True).named() == [("mine", "Mine")]
+    assert table.read(Path("x"), bounds=True).drawn() == [Drawn("mine", "Mine", private=False)]
     load(Path("small.yaml"))  # without files
     assert [play(plan.match(plan.curves), [0])[0, 0, -1] for plan in plans] == [0, plans[1].curves[0].horizon]
     assert plans[0].curves[0].key != plans[1].curves[0].key
@@ -359,8 +360,9 @@ def test_an_error_in_a_file_of_another_game_is_shown_at_its_line(game, old, new,
 @pytest.mark.parametrize("how", [["--python"], pytest.param([], marks=pytest.mark.slow)], ids=["plain", "compiled"])
 def test_random_numbers_that_draws_asks_for_are_taken(how):
     assert call("new", "algorithm", "theirs.py", "--game", "linear").exit_code == 0
-    edited("x /=", "x *= np.exp(rng.normal[1])\n    x /=", "theirs.py")
-    draws = '    def draws(self, setting, rounds):\n        return {"normal": np.full(len(rounds), 2)}\n\n    def state'
+    edited("x /=", "x *= np.exp(rng.normal[1] + rng.laplace[0])\n    x /=", "theirs.py")
+    counts = '{"normal": np.full(len(rounds), 2), "laplace": 1}'
+    draws = f"    def draws(self, setting, rounds):\n        return {counts}\n\n    def state"
     edited("    def state", draws, "theirs.py")
     words = ["adversary=alternating", "horizon=60", "--include", "theirs.py", "algorithms=theirs"]
     result = call("run", "smoke_linear", *words, *how)
@@ -376,34 +378,23 @@ def test_random_numbers_that_draws_asks_for_are_taken(how):
             "its count in a method `draws`\n    state.",
         ),  # not silently a release without noise
         (
-            '{"uniform": 1}',
+            '("uniform",)',
             "rng.laplace holds no random numbers: name the kind in the class, `drawn = (..., 'laplace')`",
         ),
         (
-            '{"laplace": 1}',
+            '("laplace",)',
             "rng.uniform holds no random numbers: name the kind in the class, `drawn = (..., 'uniform')`",
         ),
         (
-            '{"uniform": 1, "laplace": 0}',
-            "periods returned {'laplace': 0, 'uniform': 1}: return a dict with keys among ",
+            '(); draws = lambda self, setting: {"laplace": bandit.One()}',
+            "rng.uniform holds no random numbers: name the kind in the class, `drawn = (..., 'uniform')`",
         ),
-        (
-            '{"uniform": 1, "laplace": 1.5}',
-            "return a dict with keys among uniform, laplace, normal, bits; a value is 1: one number in a round; the "
-            "method `draws` asks for several\n    def periods",
-        ),
-        ('{"uniform": 1, "gaussian": 1}', "return a dict with keys among uniform, laplace, normal, bits; a value is 1"),
-        (
-            '{"uniform": 4, "laplace": 1}',
-            "periods returned {'laplace': 1, 'uniform': 4}: return a dict with keys among",
-        ),
-        ('["uniform", "laplace"]', "periods returned ['uniform', 'laplace']: return a dict"),
     ],
 )
 def test_random_numbers_that_draws_does_not_ask_for_are_refused(returned, message):
     edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
-    method = f"    def periods(self):\n        return {returned}\n\n" if returned else ""
-    edited("    def state", method + "    def state")
+    if returned:
+        edited("    display", f"    drawn = {returned}\n    display")
     assert message in errors() and "mine.py:" in errors()
 
 
@@ -418,7 +409,7 @@ def test_so_they_are_in_a_helper():
 
 def test_laplace_noise_that_draws_asks_for_is_drawn():
     edited("state.means[arm] += ", "assert rng.laplace != 0.0\n    state.means[arm] += ")
-    draws = '    def periods(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
+    draws = '    def draws(self, setting):\n        return {"laplace": bandit.One()}\n\n    def state'
     edited("    def state", draws)
     result = call("run", "small.yaml", "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic")
     assert result.exit_code == 0, result.output
@@ -653,9 +644,7 @@ def test_a_private_algorithm_without_bounds_is_not_tuned():
     private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
     edited("explore: float", private)
     refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
-    assert (
-        refused.exit_code == 2 and refused.stderr == "nothing is proved about the privacy of mine: define `guarantee`\n"
-    )
+    assert refused.exit_code == 2 and refused.stderr == "nothing is proved about the privacy of mine: define `bounds`\n"
     bounds = (
         "    def bounds(self, setting, delta, sensitivity=1.0):\n"
         "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
@@ -673,14 +662,14 @@ def stating(method, returned):
     """`mine.py` with this method, which states its privacy, and the imports that it needs."""
     edited("import numpy as np", "import numpy as np\nfrom privbandits_cli.accounting.guarantee import Guarantee")
     words = {"bounds": "setting, delta, sensitivity=1.0", "facts": "setting"}
-    words["guarantee"] = "setting, delta=None, sensitivity=1.0"
     edited("    def state", f"    def {method}(self, {words[method]}):\n        return {returned}\n\n    def state")
 
 
 @pytest.mark.usefixtures("either")
 @pytest.mark.parametrize("view", [True, False])
-def test_guarantee_alone_gives_one_answer_everywhere(view):
-    stating("guarantee", STATED)
+def test_one_bound_gives_one_answer_everywhere(view):
+    stating("bounds", f"[{STATED}]")
+    edited("    display", "    private = True\n    display")
     if view:
         edited("    def state", "    def view(self, setting):\n        return views.Noisy('means')\n\n    def state")
         edited("import bandit", "import bandit, views")
@@ -701,7 +690,6 @@ def test_guarantee_alone_gives_one_answer_everywhere(view):
 @pytest.mark.parametrize(
     ("method", "returned", "message"),
     [
-        ("guarantee", "1.0", "guarantee returned 1.0: return Guarantee(epsilon, delta, source, status), or None"),
         ("bounds", STATED, "bounds returned Guarantee(eps"),
         ("bounds", "[1.0]", "bounds returned [1.0]: return a list, [Guarantee(epsilon, delta, source, status), ...]"),
         ("facts", "[2.0]", "facts returned [2.0]: return numbers by name, {'sigma': 2.0}"),
@@ -722,7 +710,6 @@ def test_a_wrong_statement_of_privacy_is_refused_at_its_line(method, returned, m
     [
         ("bounds(self, setting, delta)", "`bounds` should take (self, setting, delta, sensitivity=1.0)"),
         ("bounds(self, setting, delta, sensitivity)", "`bounds` should take (self, setting, delta, sensitivity=1.0)"),
-        ("guarantee(self, setting)", "`guarantee` should take (self, setting, delta=None, sensitivity=1.0)"),
         ("regret_bound(self, rounds, setting)", "`regret_bound` should take (self, rounds, setting, memory=0)"),
         (
             "draws(self, setting, rounds)",
@@ -735,6 +722,21 @@ def test_a_method_that_takes_too_little_or_is_of_another_game_is_refused(method,
     assert f"mine.py:{line_of('def ' + method)}: {message}" in errors()
 
 
+@pytest.mark.parametrize(
+    ("method", "today"),
+    [
+        ("guarantee(self, setting)", "let `bounds(self, setting, delta, sensitivity=1.0)` return a list"),
+        ("periods(self)", "name the kinds in the class, `drawn = (...)`"),
+        ("unbounded(self, setting)", "let `remarks(self, setting)` return a list"),
+    ],
+)
+def test_a_method_of_an_older_contract_is_refused_with_what_to_write(method, today):
+    edited("    def state", f"    def {method}:\n        return None\n\n    def state")
+    name = method.partition("(")[0]
+    message = f"mine.py:{line_of('def ' + name)}: a class does not define `{name}` any more: {today}"
+    assert message in errors()
+
+
 @pytest.mark.parametrize("drawn", ['("uniform", "uniform")', '{"uniform": 4}', '"uniform"', '("gaussian",)'])
 def test_what_is_drawn_is_a_tuple_of_kinds(drawn):
     edited("    display", f"    drawn = {drawn}\n    display")
@@ -743,9 +745,11 @@ def test_what_is_drawn_is_a_tuple_of_kinds(drawn):
 
 def test_random_numbers_of_another_game_are_refused():
     assert call("new", "algorithm", "theirs.py", "--game", "contextual").exit_code == 0
-    edited("    def state", "    def periods(self):\n        return {'uniform': 1}\n\n    def state", "theirs.py")
+    edited(
+        "    def state", "    def draws(self, setting):\n        return {'uniform': 1}\n\n    def state", "theirs.py"
+    )
     result = call("run", "linucb_time", "--include", "theirs.py", "algorithms=theirs")
-    assert result.exit_code == 2 and "the game contextual has no method `periods`: `rng` is a NumPy" in result.stderr
+    assert result.exit_code == 2 and "the game contextual has no method `draws`: `rng` is a NumPy" in result.stderr
 
 
 def test_validate_keeps_errors_of_own_files_to_the_terminals_width(monkeypatch):

@@ -309,8 +309,8 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
         ("point", '{"normal": np.full(len(rounds), setting.n_arms)}', "3", "draws returned 3: return a dict"),
         ("point", '"normal"', '"normals"', "draws returned {'normals'"),
         ("point", "setting.n_arms)}", "2.5)}", "draws returned {'normal': array([2.5"),
-        ("point", "setting.n_arms)}", "-1)}", "an int >= 0 for each of `rounds`"),
-        ("point", "len(rounds), ", "len(rounds) + 1, ", "a value is an int >= 0 for each of `rounds`"),
+        ("point", "setting.n_arms)}", "-1)}", "an int >= 0, or one for each of `rounds`"),
+        ("point", "len(rounds), ", "len(rounds) + 1, ", "a value is an int >= 0, or one for each of `rounds`"),
         ("point", "np.full(len(rounds), setting.n_arms)", "3 + 3 * (np.arange(len(rounds)) == 0)", "`draws` depend on"),
         ("weights", "return record(eta=0.1, rounds=0, sums=np.zeros(setting.n_arms))", "pass", "state returned None"),
         ("slope", "return record(", "return dict(", "state returned {'rounds': 0, "),
@@ -405,7 +405,7 @@ def test_what_promises_nothing_is_not_tuned(bounds):
         edited("weights", "import numpy", "from privbandits_cli.accounting.guarantee import Guarantee\nimport numpy")
     result = call("tune", "weights", "--epsilon", "1", "--include", "weights.py")
     assert result.exit_code == (0 if bounds else 2), result.output
-    assert bounds or "nothing is proved about the privacy of weights: define `guarantee`" in result.stderr
+    assert bounds or "nothing is proved about the privacy of weights: define `bounds`" in result.stderr
 
 
 @pytest.mark.parametrize("function", [contextual.fill_largest, switching_costs.walk])

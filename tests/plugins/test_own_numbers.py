@@ -272,6 +272,7 @@ from privbandits_cli.numerics.jit import record
 
 
 class Parameters(bandit.Algorithm):
+    private = True
     drawn = ("laplace", "bits")
     epsilon: float = 1.0
 
@@ -285,8 +286,8 @@ class Parameters(bandit.Algorithm):
     def draws(self, setting):
         return {}
 
-    def guarantee(self, setting, delta=None, sensitivity=1.0):
-        return Guarantee(self.epsilon * sensitivity, 0.0, "each gain used once", "proved", view="all reports")
+    def bounds(self, setting, delta, sensitivity=1.0):
+        return [Guarantee(self.epsilon * sensitivity, 0.0, "each gain used once", "proved", view="all reports")]
 
 
 def choose(state, rng):
@@ -323,11 +324,6 @@ AUDITED = {
     "another of several": ([(LAPLACE, "rng.laplace[1]"), SEVERAL], "NOT AUDITABLE", UNKNOWN),
     "that of the arm": ([(LAPLACE, "rng.laplace[arm]"), SEVERAL], "NOT AUDITABLE", UNKNOWN),
     "a sum of two": ([(LAPLACE, "(rng.laplace[0] + rng.laplace[1])"), SEVERAL], "NOT AUDITABLE", UNKNOWN),
-    "normal noise": (
-        [(LAPLACE, "5 * rng.normal"), ('("laplace", "bits")', '("normal", "bits")')],
-        "NOT AUDITABLE",
-        UNKNOWN,
-    ),
     "noise of bits": ([(LAPLACE, "normal(rng.bits, 9)")], "NOT AUDITABLE", UNKNOWN),
     "both kinds of noise": ([(LAPLACE, "(rng.laplace + normal(rng.bits, 9))")], "NOT AUDITABLE", UNKNOWN),
     "noise that choose keeps": (
@@ -345,7 +341,9 @@ AUDITED = {
 }
 
 
-@pytest.mark.parametrize("name", some(AUDITED, "several uniform numbers", "another of several", "a leak"))
+@pytest.mark.parametrize(
+    "name", some(AUDITED, "several uniform numbers", "another of several", "a sum of two", "a leak")
+)
 def test_other_numbers_are_audited_as_part_of_the_game_or_not_at_all(name, either):
     """All numbers but the Laplace number of a release are the same in both games of the audit."""
     edits, verdict, found = AUDITED[name]
@@ -358,6 +356,14 @@ def test_other_numbers_are_audited_as_part_of_the_game_or_not_at_all(name, eithe
     size = ["horizon=12", "--budget", "1024"] if either else ["--budget", "4096"]
     (row,) = json.loads(call("audit", "small.yaml", *words, *size).stdout)
     assert row["verdict"] == verdict and found in row["found"], row
+
+
+def test_gaussian_noise_needs_a_guarantee_with_delta():
+    Path("mine.py").write_text(PRIVATE.replace(LAPLACE, "5 * rng.normal").replace('"laplace", ', '"normal", '))
+    result = call("audit", "small.yaml", "--include", "mine.py", "algorithms=mine")
+    assert result.exit_code == 2 and "Gaussian noise, which needs a guarantee with δ > 0" in " ".join(
+        result.stderr.split()
+    )
 
 
 def test_arms_by_exp3s_law_need_one_uniform_number():

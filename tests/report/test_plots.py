@@ -15,7 +15,7 @@ from tests.figures.test_plot import drawn_of, line_of
 def panel(*lines):
     """The traces of a panel, after plotly has checked them."""
     made, _ = drawn_of(*lines)
-    found = plots.line_plot("P", list(lines), made, styles.styles_of(made.named()), "")
+    found = plots.line_plot("P", list(lines), made, styles.styles_of(made.drawn()), "")
     Figure(found)
     return found
 
@@ -44,10 +44,10 @@ def test_a_bar_below_nought_is_whole_on_an_axis_that_is_linear_there():
 def test_curves_differ_by_marker_and_dash(folder):
     read = table.read(committed() / "results" / folder)
     title, lines = next(iter(read.panels.items()))
-    found = plots.line_plot(title, lines, read, styles.styles_of(read.named()), "")["data"]
+    found = plots.line_plot(title, lines, read, styles.styles_of(read.drawn()), "")["data"]
     curves = [trace for trace in found if "error_y" in trace]
-    assert len({trace["marker"]["symbol"] for trace in curves}) == len(lines)
-    assert len({trace["line"]["dash"] for trace in curves}) == len(lines)
+    looks = [(trace["line"]["color"], trace["line"]["dash"]) for trace in curves]
+    assert len({trace["marker"]["symbol"] for trace in curves}) == len(set(looks)) == len(lines)
 
 
 def test_every_marker_has_a_symbol_and_a_glyph():
@@ -59,8 +59,8 @@ def test_every_marker_has_a_symbol_and_a_glyph():
 @pytest.mark.parametrize(("trials", "drawn"), [(7, False), (8, True)])
 def test_few_trials_have_no_box_and_no_interval(tmp_path, trials, drawn):
     found = folder_of(tmp_path, [Played(name, list(range(trials)), {}, {}) for name in ("exp3", "ucb1")])
-    for figure in (distributions.distribution(*found), distributions.paired(*found)):
-        made = plots.distribution_plot("Gap", figure, styles.styles_of(figure.named), "")
+    for figure in (distributions.distribution(found), distributions.paired(found)):
+        made = plots.distribution_plot("Gap", figure, styles.styles_of(figure.drawn), "")
         Figure(made)
         (text, *_) = [trace["hovertext"] for trace in made["data"] if "hovertext" in trace]
         assert any(word in text for word in ("quartiles", "95 % interval")) == drawn

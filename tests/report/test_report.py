@@ -15,6 +15,7 @@ from plotly.graph_objects import Figure
 from privbandits_cli.actions import report
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.names import Name
+from privbandits_cli.figures import styles
 from privbandits_cli.report import page as pages
 from privbandits_cli.report.data import Cell, finals
 from privbandits_cli.report.page import index
@@ -220,12 +221,18 @@ def test_a_baseline_of_a_sweep_stands_in_every_column(tmp_path, small):
 
 
 def test_distributions_have_the_colours_of_the_lines(tmp_path, small):
-    """Three curves of one algorithm, whose colour is light and so darkens: all of them differ."""
+    """Three curves of one algorithm share its colour."""
     words = "algorithms=[exp3, {name: dp_lambda_lap, base: exp3, epsilon: [1, 2, 3]}]"
     read = Read(page(report.gather(ran(tmp_path, small, words))))
-    lines = {(trace["legendgroup"], trace["line"]["color"]) for trace in traces(read, "round", "customdata")}
-    points = {(trace["legendgroup"], trace["marker"]["color"]) for trace in traces(read, "final regret", "hovertext")}
-    assert lines == points and len({colour for _, colour in lines}) == 4
+
+    def looks(*panel):
+        return {
+            (trace["legendgroup"], *map(trace["marker"].get, ("color", "symbol"))) for trace in traces(read, *panel)
+        }
+
+    lines = looks("round", "customdata")
+    assert lines == looks("final regret", "hovertext") and len({symbol for _, _, symbol in lines}) == 4
+    assert {colour for _, colour, _ in lines} == {styles.BLACK, styles.VERMILION}
 
 
 def test_claims_are_shown_where_there_are_any(finished):
@@ -424,7 +431,7 @@ def many(finished, values, lines, label="Algorithm"):
     found = report.gather(finished)
     (line, *_) = found.table.panels["Stochastic"]
     x = np.arange(1.0, values + 1)
-    shape = {"x": x, "regret": 45_678.9 * x, "below": 1_234.5 * x, "above": 987.6 * x}
+    shape = {"x": x, "regret": 45_678.9 * x, "below": 1_234.5 * x, "above": 987.6 * x, "bulk": None}
     every = [replace(line, label=Name(f"{label} {i}", {"gap": "gap = 0.05"}), **shape) for i in range(lines)]
     return replace(found, table=replace(found.table, panels={Name("Stochastic"): every}, x_label="epsilon"))
 

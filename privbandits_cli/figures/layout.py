@@ -1,0 +1,39 @@
+"""The size of a figure in a paper, and the grid of its panels."""
+
+import math
+from collections.abc import Iterator
+
+COLUMN, PAGE = 3.3, 6.9  # inches: one column of a two-column paper, and both
+WIDTHS = {"one": COLUMN, "two": PAGE}
+NARROWEST = 1.6  # inches of a panel with its numbers
+MOST = 0.2  # part of the figure that a legend, or cells without a panel, may take
+LOW, HIGH = 1.45, 2.2  # inches of a row of panels
+
+
+def widths(panels: int, wanted: str | float | None) -> Iterator[float]:
+    """The widths in inches to try, in this order: one panel fits in one column if its legend does."""
+    if isinstance(wanted, str):
+        yield WIDTHS[wanted]
+    elif wanted is not None:
+        yield wanted
+    else:
+        if panels == 1:
+            yield COLUMN
+        yield PAGE
+
+
+def columns(panels: int, width: float) -> int:
+    """The panels of a row: three if possible; cells without a panel take at most a fifth, where the legend is then."""
+    most = min(panels, max(1, int(width / NARROWEST)))
+    for n in (3, 4, 2, 1):
+        cells = n * math.ceil(panels / n)
+        square = n == 4 and panels == 4  # two rows of two, not one of four
+        if n <= most and not square and (cells - panels) / cells <= MOST:
+            return n
+    return 1
+
+
+def height(panels: int, width: float) -> float:
+    """The height in inches of all rows of panels."""
+    n = columns(panels, width)
+    return math.ceil(panels / n) * min(HIGH, max(LOW, 0.6 * width / n + 0.35))
