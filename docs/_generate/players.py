@@ -38,6 +38,8 @@ def formulas() -> Mapping[str, str]:
 
 def formula(name: str) -> str:
     """The formula of a page, with a line for each part that a `\\qquad` separates."""
+    if name not in formulas():
+        raise ValueError(f"{name} has no formula: write it in docs/_generate/formulas.yaml")
     lines = r" \\[1.5ex] ".join(part.strip() for part in formulas()[name].split(r"\qquad"))
     return f"$$\n\\begin{{gathered}}\n{lines}\n\\end{{gathered}}\n$$\n"
 

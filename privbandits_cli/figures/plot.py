@@ -216,12 +216,13 @@ def _labels(
         if {end.text for each in row for end in each} - {end.text for end in row[-1]}:
             return []
         named = [replace(end, text=on_lines(sheet.texts[end.text], width, ends.SIZE)) for end in row[-1]]
-        labels.append(ends.reserve(axes[first + len(row) - 1], named))
+        if named:  # else a colour bar names all lines of the row
+            labels.append(ends.reserve(axes[first + len(row) - 1], named))
     return labels
 
 
 def _aside(sheet: Sheet, width: float) -> float:
-    """The inches beside the panels that names of at most this width take."""
+    """The space in inches that names of at most this width take beside the panels."""
     lines = [line for text in sheet.texts.values() for line in on_lines(text, width, ends.SIZE).split("\n")]
     return max(inches(line, ends.SIZE) for line in lines) + ends.ROOM / 72
 
@@ -233,7 +234,7 @@ def extent(legend: Legend) -> Bbox:
 
 
 def _legend(out: Figure, cell: Axes | None, width: float, sheet: Sheet) -> Legend:
-    """One legend for all panels: in a cell of this width, or below the panels with what lines and bars show."""
+    """One legend for all panels: in a cell of this width, or below the panels, with the notes on lines and bars."""
     handles = [Line2D([], [], **sheet.styles[name]) for name in sheet.texts]
     if cell is not None:
         texts = [on_lines(text, width - HANDLE - 0.1, SIZE) for text in sheet.texts.values()]

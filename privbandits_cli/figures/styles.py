@@ -70,7 +70,7 @@ BASELINES = (
     Family(DARK, {"squarecb": "s", "fastcb": "^", "vpo": "X", "bpo": "*", "regcb": "p"}, first=2),
 )  # fmt: skip
 
-# What is private has a hue. Families that share one belong to different games, are of one kind, or seldom meet.
+# Private algorithms have a hue. Families that share a hue belong to different games, are alike, or seldom meet.
 FAMILIES = (
     # bandits
     Family(BLUE, {"dp_ucb": "X", "adap_ucb": "<", "adac_ucb": "*", "dp_robust_ucb": "v"}),  # confidence bounds
@@ -134,7 +134,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The curves of an algorithm that differ by one number; their shades follow it."""
+    """Curves of one algorithm that differ by one number, which decides their shades."""
 
     colour: str
     parameter: str
@@ -226,7 +226,7 @@ def _number(text: str) -> float:
 
 
 def shade(colour: str, at: float) -> str:
-    """The shade of a colour at a place on its scale, from 0, almost black, to 1, pale; lightness is even."""
+    """The shade of a colour at a place on its scale, from 0 (almost black) to 1 (pale); lightness grows evenly."""
     light = DARKEST + (LIGHTEST - DARKEST) * at
     wanted = ((light + 16) / 116) ** 3
     parts = [(int(colour[i : i + 2], 16) / 255) ** GAMMA for i in (1, 3, 5)]

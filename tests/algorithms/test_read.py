@@ -21,7 +21,7 @@ ADMITS = re.compile(
 @pytest.mark.parametrize("name", EVERY)
 def test_what_was_read_is_said_where_and_only_where_it_was_not_the_paper(name):
     model = EVERY[name]
-    assert ("read" in vars(model)) == (name not in OURS)
+    assert ("read" in vars(model)) == (name not in OURS), f"set `read` in {name}.py, or add it to OURS if it is ours"
     words = " ".join(sys.modules[model.__module__].__doc__.split())  # a line may end within a phrase
     admitted = ADMITS.search(words) is not None
     assert admitted == (model.read in ("code", "secondary")) or name == "dp_tsallis_switch"  # which is built on another

@@ -11,6 +11,7 @@ from privbandits_cli.audit.auditor import AUDITS, audit
 from privbandits_cli.audit.target import rare
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.steps import composition, steps
+from privbandits_cli.plugins.registry import Registry
 from tests.audit import FAST, SHORT, conforms, each
 from tests.audit.mutants import CORRECT, MUTANTS
 from tests.conftest import make, some
@@ -27,6 +28,14 @@ def test_every_view_has_a_correct_algorithm_and_a_fault_in_the_fast_tests():
     tuned = [(subject.make().tuned(subject.setting), subject.setting) for subject in subjects]
     seen = {(algorithm.game, type(algorithm.view(setting))) for algorithm, setting in tuned}
     assert seen == set(AUDITS)
+
+
+def test_every_private_algorithm_is_audited_and_so_are_faults_of_it():
+    audited = {subject.make().name for subject in CORRECT.values()}
+    broken = {CORRECT[mutant.subject].make().name for mutant in MUTANTS}
+    private = {name for name, model in Registry().every("algorithms") if model.private}
+    wrappers = {"dp_lambda_lap", "dp_reduction"}  # dp_exp3_lap has their steps
+    assert private - wrappers <= audited & broken, "add it to CORRECT in subjects.py, and faults of it to the mutants"
 
 
 @pytest.mark.parametrize("mutant", each([m for m in MUTANTS if m.subject in BANDITS]))

@@ -261,7 +261,7 @@ def test_no_centre_is_drawn_below_a_floor_that_it_does_not_beat(mean, sd, held):
     assert at_floor.tolist() == [held, False] and shown.tolist() == [300.0 if held else 70.0, 400.0]
     made = table_of_panels([floor, line])
     assert rings_of(plot.figure(made).axes[0]) == ([([1.0], [300.0])] if held else [])
-    assert any("regret without privacy" in note for note in made.marks()) == held
+    assert any("curve without privacy" in note for note in made.marks()) == held
     assert not lifted(replace(line, private=False), [floor, line])[1].any()
 
 
