@@ -263,7 +263,7 @@ def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path, monkeypatch):
 
 @pytest.fixture
 def breaks(monkeypatch):
-    """EXP3 raises in trials 3 and 11 against the stochastic adversary."""
+    """EXP3 raises in trials 3 and 11 against the stochastic adversary; what stops that."""
     real = bandit.Seat.__init__
 
     def start(seat, games, algorithm, loop, trials):
@@ -272,6 +272,7 @@ def breaks(monkeypatch):
         real(seat, games, algorithm, loop, trials)
 
     monkeypatch.setattr(bandit.Seat, "__init__", start)
+    return lambda: monkeypatch.setattr(bandit.Seat, "__init__", real)
 
 
 DEADLY = '''"""A game of zeros. A trial whose first random number is below 0.25 kills the process that plays it."""
@@ -329,11 +330,9 @@ def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
     assert counts == {b"14"}
 
 
-def test_failed_trials_are_played_by_the_next_run(small, tmp_path, whole, monkeypatch, breaks):
-    from privbandits_cli.games import driver
-
+def test_failed_trials_are_played_by_the_next_run(small, tmp_path, whole, breaks):
     outputs(tmp_path / "bad", small)
-    monkeypatch.setattr(driver, "stream", stream)
+    breaks()
     assert outputs(tmp_path / "bad", small)[2] == whole
 
 

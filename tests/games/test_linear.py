@@ -379,14 +379,14 @@ def test_a_missing_dimension_is_asked_for(tmp_path):
         read(tmp_path, LINEAR, "algorithms=[{name: dp_ftrl, epsilon: 1, base: exp3}]")
 
 
-def test_a_sweep_over_a_default_that_is_not_recorded_survives_resolving(tmp_path):
-    """`counter: tree` is in no identity; the resolved config has it, swept, so that labels and keys are the same."""
+def test_a_sweep_over_a_default_survives_resolving(tmp_path):
+    """The resolved config has `counter: tree`, swept, so that labels and keys are the same."""
     swept = "[ftrl, {name: dp_ftrl, nodes: gaussian, delta: 1e-6, epsilon: 1, counter: [tree, blt]}]"
     first = read(
         tmp_path, LINEAR, f"algorithms={swept}", "adversary={name: gap, gap: 0.1}", "horizon=64", "dimension=2"
     )
     _, tree, blt = first.resolved()["algorithms"]
-    assert (tree["counter"], blt["counter"], blt["buffers"]) == (["tree"], ["blt"], 3) and "buffers" not in tree
+    assert (tree["counter"], blt["counter"], blt["buffers"]) == (["tree"], ["blt"], 3) and tree["buffers"] is None
     again = read(tmp_path, yaml.safe_dump(first.resolved(), allow_unicode=True))
     plans = make_plan(first), make_plan(again)
     assert len({tuple((curve.key, curve.label) for curve in plan.curves) for plan in plans}) == 1
