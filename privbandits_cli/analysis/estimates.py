@@ -13,7 +13,7 @@ sample (Dvoretzky, Kiefer & Wolfowitz 1956, Massart 1990), so the mean is betwee
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -62,24 +62,14 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Slope(Estimate):
-    """The slope of log mean over log x, with what it was fitted to."""
+    """The slope of log mean over log x, with what it was fitted to.
+
+    Its `regrets` are numbers whose mean is the slope, one for each trial: to first order, a trial moves log mean by its
+    deviation / mean, and so the slope by the weighted sum of these.
+    """
 
     x: Floats = field(default_factory=lambda: np.zeros(0))
     means: tuple[Estimate, ...] = ()
-
-    def further(self) -> list[Estimate]:
-        """The slope after one more trial of all means, at their worst."""
-        more = [mean.further() for mean in self.means]
-        if not all(more) or not math.isfinite(self.error):
-            return []
-        rising = np.log(self.x) > np.log(self.x).mean()
-        ends = [[each[int(up == side)] for each, up in zip(more, rising, strict=True)] for side in (False, True)]
-        found = []
-        for end in ends:
-            steps = [(one.value / mean.value - 1) * one.trials for one, mean in zip(end, self.means, strict=True)]
-            moved, after = self._with(float(_weights(self.x) @ steps)), slope_of(self.x, end)
-            found.append(replace(moved, value=after.value) if math.isfinite(after.error) else after)
-        return found
 
     def sure(self, confidence: float) -> tuple[float, float]:
         """An interval for regrets of any law between their limits, joint over the means."""
@@ -248,19 +238,20 @@ def quantile(degrees: float, confidence: float) -> float:
 def slope_of(x: Floats, means: Sequence[Estimate]) -> Slope:
     """The slope of log mean over log x `[points]`, by least squares; its error is infinite if a mean is not positive.
 
-    To first order a trial moves log mean by its deviation / mean. So the error is that of the mean over trials of the
-    weighted sum of these. If the regrets of single trials are unknown, the errors of the points are added.
+    If the regrets of single trials are unknown, the errors of the points are added.
     """
-    weights, value, trials = _weights(x), np.array([one.value for one in means]), min(one.trials for one in means)
-    if not (value > 0).all():
-        return Slope(0.0, math.inf, trials, x=x, means=tuple(means))
-    same = means[0].regrets.keys()
-    if same and all(one.regrets.keys() == same for one in means):
-        regrets = np.array([[one.regrets[trial] for trial in same] for one in means])
-        error = mean(dict(enumerate((weights / value @ regrets).tolist()))).error
-    else:
-        error = float(np.sum(np.abs(weights) * [one.error for one in means] / value))
-    return Slope(float(weights @ np.log(value)), error, trials, x=x, means=tuple(means))
+    weights, at, same = _weights(x), np.array([one.value for one in means]), means[0].regrets.keys()
+    trials, fitted = min(one.trials for one in means), tuple(means)
+    if not (at > 0).all():
+        return Slope(0.0, math.inf, trials, x=x, means=fitted)
+    value = float(weights @ np.log(at))
+    if not same or any(one.regrets.keys() != same for one in means):
+        error = float(np.sum(np.abs(weights) * [one.error for one in means] / at))
+        return Slope(value, error, trials, x=x, means=fitted)
+    regrets = np.array([[one.regrets[trial] for trial in same] for one in means])
+    moved = value + weights / at @ (regrets - at[:, None])
+    each = mean(dict(zip(same, moved.tolist(), strict=True)))
+    return Slope(value, each.error, trials, each.regrets, x=x, means=fitted)
 
 
 def _weights(x: Floats) -> Floats:

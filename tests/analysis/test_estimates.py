@@ -125,11 +125,10 @@ def test_a_slope_after_one_further_trial_by_hand():
     assert slope.value == pytest.approx(math.log(5 / 2)) and slope.trials == 3
     sums = np.array([4.0, 5.0, 6.0]) / 5 - np.array([1.0, 2.0, 3.0]) / 2  # of each trial, to first order
     assert slope.error == pytest.approx(sums.std(ddof=1) / math.sqrt(3))
-    # a further trial at 4 and 3, or at 0 and 7
-    moved = [math.log(4.5 / 2.5), math.log(5.5 / 1.5)]
-    assert [each.value for each in slope.further()] == pytest.approx(moved)
-    for each, further in zip(slope.further(), (3.0 / 5 - 4.0 / 2, 7.0 / 5), strict=True):
-        assert each.error == pytest.approx(np.append(sums, further).std(ddof=1) / 2) and each.trials == 4
+    assert list(slope.regrets.values()) == pytest.approx(slope.value + sums)
+    for each, further in zip(slope.further(), (-0.6, 0.6), strict=True):  # twice as far as 0.3, to either side
+        assert each.value == pytest.approx(slope.value + further / 4) and each.trials == 4
+        assert each.error == pytest.approx(np.append(sums, further).std(ddof=1) / 2)
     low, high = slope.sure(0.5)
     ends = [each.sure(0.75) for each in (one, other)]
     assert (low, high) == pytest.approx((math.log(ends[1][0] / ends[0][1]), math.log(ends[1][1] / ends[0][0])))
@@ -139,5 +138,3 @@ def test_a_slope_after_one_further_trial_by_hand():
     middle = estimates.slope_of(np.exp([0.0, 0.5, 1.0]), [one, Estimate(3.0, 0.1, 3), other])
     assert middle.sure(0.5) == pytest.approx((low, high))  # a mean in the middle changes nothing
     assert math.isinf(estimates.slope_of(x, [Estimate(-1.0, 1.0, 3), other]).error)
-    far = estimates.slope_of(x, [estimates.mean({0: -1.0, 1: 0.1, 2: 4.0}), other])
-    assert [math.isinf(each.error) for each in far.further()] == [False, True]  # a trial that makes a mean negative

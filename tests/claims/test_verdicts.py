@@ -259,11 +259,12 @@ def test_slopes_over_the_horizon_at_the_worst_gap(tmp_path):
 
     def regrets(curve, rounds):
         root = 10 * math.sqrt(curve.horizon) if curve.algorithm.name == "exp3" else curve.horizon**0.8
-        return (root if curve.adversary.gap == 0.4 else curve.horizon / 1e4) * (1 + 0.01 * NOISE)
+        apart = np.roll(NOISE, curve.horizon.bit_length())  # a trial's deviation is another at each horizon
+        return (root if curve.adversary.gap == 0.4 else curve.horizon / 1e4) * (1 + 0.01 * apart)
 
     for claim, verdict in (
         ("at the worst gap: slope(exp3) in 0.5 +- 0.05", "HOLDS"),
-        ("at the worst gap: slope(exp3) in 0.5 +- 0.01", "NOT DECIDED"),  # one further trial could change it
+        ("at the worst gap: slope(exp3) in 0.5 +- 0.006", "NOT DECIDED"),  # one further trial could change it
         ("at the worst gap: slope(tsallis_inf) > slope(exp3)", "HOLDS"),
         ("at gap = 0.2: slope(exp3) in 1 +- 0.05", "HOLDS"),
         ("at the worst gap, horizon = 2^12: exp3 in 630 to 650", "HOLDS"),
