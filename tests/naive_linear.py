@@ -290,9 +290,9 @@ def regrets(match: Match, trial: int) -> list[float]:
     """The regret of the match's first algorithm at each checkpoint, against an adversary of losses."""
     algorithm, adversary, setting = match.algorithms[0], match.adversary, match.setting
     rounds = range(1, int(match.checkpoints[-1]) + 1)
-    (table,) = adversary.losses(setting, stream(match.seed, "gains", adversary.identity(), trial=trial), [rounds])
-    names = algorithm.identity(), adversary.identity()
-    fills = {kind: wide_fill_of(kind, stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
+    (table,) = adversary.losses(setting, stream(match.seed, "losses", adversary.name, trial=trial), [rounds])
+    name = algorithm.name
+    fills = {kind: wide_fill_of(kind, stream(match.seed, kind, name, trial=trial)) for kind in Draws._fields}
     asked = algorithm.draws(setting, np.array(rounds))
     counts = {kind: np.broadcast_to(many, len(rounds)).tolist() for kind, many in asked.items()}
     player, suffered, total, out = learner(algorithm, setting), 0.0, np.zeros(setting.n_arms), []
