@@ -49,7 +49,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         "machine": {"cpu": cpu(), "system": platform.platform()},
         "bit_generator": "SFC64",
         "sha256": {path.name: file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
-        "curves": {curve.key: _names(curve, promised[curve.key]) for curve in plan.curves},
+        "curves": {curve.key: _names(curve, promised[curve.key]) | _converted(plan, curve) for curve in plan.curves},
         "privacy": [
             {
                 "algorithm": curves[0].label,
@@ -87,6 +87,14 @@ def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
             {"theory": _theory(curve)} if own else {}
         ),  # who draws it later may not have, or not trust, the users' files
     }
+
+
+def _converted(plan: Plan, curve: Curve) -> dict[str, Any]:
+    """The ε that is proved for a private curve at the δ of the figure's axis, None if none is; else no entry."""
+    at = plan.experiment.keys.plot.at_delta
+    if at is None or curve.promised is None:
+        return {}
+    return {"converted": curve.algorithm.epsilon_at(curve.setting, at)}
 
 
 def _theory(curve: Curve) -> dict[str, Any] | str:

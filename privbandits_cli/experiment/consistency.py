@@ -56,6 +56,8 @@ def _rounds(keys: Keys, given: set[str]) -> Iterator[Error]:
 def _plotted(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.plot.price and not keys.plot.against:
         yield Error(("plot", "price"), "the price of privacy is drawn against a swept parameter: name it in `against`")
+    if keys.plot.at_delta and keys.plot.against != "epsilon":
+        yield Error(("plot", "at_delta"), "it says where curves stand on an axis of ε: write `against: epsilon`")
     if keys.plot.slopes and not keys.plot.against:
         yield Error(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 
@@ -159,7 +161,7 @@ def _axis_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
     spread = {name for variant in players for name in variant.parameters.described() if not swept}
     swept |= {key: listed(getattr(keys, key)) for key in SWEEPABLE if isinstance(getattr(keys, key), list)}
     named = [
-        ("against", keys.plot.against),
+        ("against", "" if keys.plot.at_delta else keys.plot.against),
         ("worst", keys.plot.worst),
         *(("best", name) for name in keys.plot.best or ()),
     ]

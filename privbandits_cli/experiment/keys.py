@@ -49,6 +49,12 @@ class Plot(_Section):
         description="draw the regret bound of each theorem, and lower bounds, which are asymptotic on Bernoulli arms",
     )
     against: str = Field("", description="draw the final regret against this swept parameter, not over rounds")
+    at_delta: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="with `against: epsilon`: place each private curve at the ε that is proved for it at this δ",
+    )
     worst: str = Field("", description="draw only the value of this swept parameter with the largest regret")
     best: list[str] | None = Field(
         None, description="of curves that differ in these swept parameters only, draw the one with the smallest regret"

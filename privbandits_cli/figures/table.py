@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curves, kept
 from privbandits_cli.analysis.format import counted, whole
@@ -60,6 +61,7 @@ class Table:
     width: Literal["one", "two"] | float | None = None  # columns of a paper, or inches; None: by the number of panels
     height: float | None = None  # in inches; None: by the number of rows
     style: str = ""  # a style sheet
+    kinds: tuple[str, ...] = ()  # what ε means for which lines, if not the same for all
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
@@ -80,6 +82,7 @@ class Table:
         if any(line.wide[points].any() for line, points in self._points()):
             notes.append("pale: 5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups")
         notes += estimates_of([line.adversary for line in every])
+        notes += self.kinds
         if self.best:
             notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
         vacuous = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
@@ -210,10 +213,11 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     }
     if plot.price:
         panels = {title: _priced(lines, plot.price) for title, lines in panels.items()}
+    at = f" at δ = {plot.at_delta:g}" if plot.at_delta else ""
     floors = [curve.legend.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
         panels=panels,
-        x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round",
+        x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() + at if x else "round",
         centre=CENTRES[summary.get("centre", "median_of_means")],
         bars=BARS[bars],
         bar_rounds=plot.bars,
@@ -226,7 +230,26 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         width=plot.width,
         height=plot.height,
         best=tuple(map(found.symbol, plot.best or ())),
+        kinds=tuple(_kinds(found, [line for lines in panels.values() for line in lines])),
     )
+
+
+def _kinds(found: Curves, lines: Sequence[Line]) -> list[str]:
+    """What ε means for which lines of an axis of ε, if it does not mean the same for all; who has no place there."""
+    if found.plot.against != "epsilon":
+        return []
+    known, meant = dict(Registry().every("algorithms")), dict[str, dict[str, None]]()
+    for line in lines:
+        if not line.level and line.guarantee is not None:
+            delta = found.plot.at_delta or line.guarantee[1]
+            local = getattr(known.get(line.algorithm), "local", False)
+            meaning = ("one report" if local else "a game") + f", δ = {at_most(delta, 2)}" * (not found.plot.at_delta)
+            meant.setdefault(meaning, {})[line.label.base] = None
+    most = max(meant, key=lambda meaning: len(meant[meaning]), default="")
+    others = [f"{' and '.join(names)} ({meaning})" for meaning, names in meant.items() if meaning != most]
+    notes = [f"ε is that of {most}, but for {', '.join(others)}"] if others else []
+    none = f"no ε is proved at this δ, so left out: {', '.join(dict.fromkeys(found.unplaced))}"
+    return notes + [none] * bool(found.unplaced)
 
 
 def estimates_of(adversaries: Iterable[str]) -> list[str]:
@@ -289,7 +312,8 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
             bulk = line.bulk and line.bulk.repeated(2)
             line = replace(line, x=ends, regret=level, below=none, above=none, bulk=bulk, level=True)
         else:
-            line = line if game is None else _with_theory(line, joined, game, against)
+            between = "" if found.plot.at_delta else against  # the parameters between two such points are not known
+            line = line if game is None else _with_theory(line, joined, game, between)
             line = _with_slope(line, rows) if found.plot.slopes and len(joined) > 1 else line
         lines.append(line)
     return lines
@@ -310,7 +334,7 @@ def _with_theory(line: Line, curves: Sequence[Measured], game: Game, against: st
     if len(known) < len(points):
         return replace(line, untold=next(point for point in points if isinstance(point, str)))
     line = _of_points(line, known)
-    if len(curves) > 1 and line.x.min() > 0:
+    if against and len(curves) > 1 and line.x.min() > 0:
         x = np.union1d(np.geomspace(line.x.min(), line.x.max(), BETWEEN), line.x)
         between = theory_between(curves, known, against, x, game)
         if between is not None:

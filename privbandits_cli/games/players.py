@@ -212,6 +212,12 @@ class Algorithm(Parameters):
             found = leading(self.bounds(setting, papers_delta(setting), sensitivity))
         return found
 
+    def epsilon_at(self, setting: Setting, delta: float) -> float | None:
+        """The least ε that is proved at δ, a point of the privacy profile; None if none is."""
+        found = self.guarantee(setting, delta)
+        proved = found is not None and found.status != "paper" and found.delta <= delta and found.epsilon < math.inf
+        return found.epsilon if found is not None and proved else None
+
     def stated_delta(self, setting: Setting) -> float:
         """The δ of the bound to quote: the parameter δ, T^-2 if left out; 0 if designed to be private without one."""
         own: float | None = getattr(self, "delta", None)
