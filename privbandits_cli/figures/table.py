@@ -67,11 +67,21 @@ class Table:
         """Trials of the line that has the fewest."""
         return min(line.trials for lines in self.panels.values() for line in lines)
 
+    @property
+    def regret(self) -> str:
+        """What the regret is called."""
+        met = [line.adversary for lines in self.panels.values() for line in lines]
+        return counts_of(met) or ("estimated regret" if estimates_of(met) else "regret")
+
+    @property
+    def final(self) -> str:
+        """What the regret at the horizon is called."""
+        return self.regret.replace("regret", "final regret")
+
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
-        estimated = estimates_of([line.adversary for lines in self.panels.values() for line in lines])
-        regret = "estimated " * bool(estimated) + ("final regret" if self.swept else "regret")
-        return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
+        y = self.final if self.swept else self.regret
+        return self.x_label, f"{y} / {self.floor}'s" if self.ratio else y
 
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show, besides its marks."""
@@ -194,6 +204,13 @@ def estimates_of(adversaries: Iterable[str]) -> list[str]:
     known = dict(Registry().every("adversaries"))
     said = {name: getattr(known[name], "estimate", "") for name in adversaries if name in known}
     return [f"regret against {name}: an estimate, {text}" for name, text in said.items() if text]
+
+
+def counts_of(adversaries: Iterable[str]) -> str:
+    """What the regret against these adversaries is the number of; empty if they have no such thing in common."""
+    known = dict(Registry().every("adversaries"))
+    counts = {getattr(known.get(name), "counts", "") for name in adversaries}
+    return counts.pop() if len(counts) == 1 else ""
 
 
 def _registry(folder: Path, trust: Trust) -> Registry:

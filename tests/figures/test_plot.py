@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from privbandits_cli.actions import run
+from privbandits_cli.analysis import curves
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.plan import make_plan
-from privbandits_cli.figures import panel, plot, shown, styles, table, words
+from privbandits_cli.figures import distributions, panel, plot, shown, styles, table, words
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of, number_places, wants_logarithm
 from tests.conftest import committed, some, table_of
@@ -291,6 +292,18 @@ def test_a_spread_of_few_trials_is_no_bar(tmp_path, small, trials, shown):
 def test_lines_of_enough_trials_keep_their_bars_beside_others():
     made, _ = drawn_of(line_of([1, 2], [0, 0], "A", 7), line_of([1, 2], [0, 0], "B", 8))
     assert made.spread == "Gini's mean difference below and above, drawn for at least 8 trials"
+
+
+def test_the_axis_says_what_the_number_is():
+    read = table.read(committed() / "results" / "oracle_iris")
+    assert read.labels() == ("ε", "wrong classes")
+    assert plot.figure(read).axes[0].get_ylabel() == "wrong classes"
+    lines = next(iter(read.panels.values()))
+    mixed = replace(read, panels={Name("P"): [*lines, replace(lines[0], adversary="sphere_arms")]})
+    assert mixed.labels() == ("ε", "final regret")
+    found = curves.read(committed() / "results" / "oracle_iris", finals=True)
+    assert distributions.distribution(found).x_label == "wrong classes"
+    assert distributions.paired(found).x_label == "difference of wrong classes, trial by trial"
 
 
 def test_axes_legends_and_panels_have_the_fields_symbols(tmp_path, small):

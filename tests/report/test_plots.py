@@ -14,7 +14,6 @@ from tests.figures.test_distributions import Played, folder_of
 from tests.figures.test_plot import drawn_of, line_of
 from tests.test_results import COMMITTED
 
-
 MARKED = "heavy_central", "price_cube", "best_of_both"  # committed figures with all kinds of marks
 
 
