@@ -167,7 +167,7 @@ def test_a_comparison_at_unequal_privacy_says_so():
     assert plot.figure(table_of_panels(named(0.5, 20))).axes[0].get_title() == f"P0\n{said}"
     assert plot.figure(table_of_panels(*[named(0.5, 20)] * 2)).get_suptitle() == said
     assert shown.unequal(named(1, 1.05)) == shown.unequal(rising(2)) == shown.unequal(named(0.0, 0.0)) == ""
-    swept = [replace(line, algorithm=name) for name in ("a", "b") for line in named(0.5, 20)]
+    swept = [replace(line, label=Name(name, *line.label.brackets)) for name in ("a", "b") for line in named(0.5, 20)]
     assert shown.unequal(swept) == ""  # two algorithms at the same two ε
     assert shown.unequal(swept[:3]) == said
 
