@@ -16,6 +16,7 @@ from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.figures.styles import Drawn
+from privbandits_cli.figures.table import counts_of
 from privbandits_cli.numerics.types import Floats
 
 MOST_POINTS = 800  # with more trials, only the outermost ones and evenly spaced ranks are drawn
@@ -99,7 +100,7 @@ def distribution(curves: Curves) -> Distributions:
         for title, ordered in _ordered(curves)
     }
     note = "points: trials; box: quartiles and median; whiskers: 5 % and 95 % quantiles"
-    return _figure(curves, panels, "final regret", note, paired=False)
+    return _figure(curves, panels, _counts(curves) or "final regret", note, paired=False)
 
 
 def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions:
@@ -125,7 +126,7 @@ def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions
     if not panels:
         raise Unpaired(_no_pair(curves, pair))
     note = "below 0: less regret; points: trials; diamond: mean, with its 95 % bootstrap interval"
-    label = "difference of final regrets, trial by trial"
+    label = f"difference of {_counts(curves) or 'final regrets'}, trial by trial"
     return _figure(curves, panels, label, note, paired=True)
 
 
@@ -175,6 +176,10 @@ def _figure(
         for curve in curves.drawn
     ]
     return Distributions(panels, scales, x_label, note, paired, min(sizes), curves.wanted, drawn, curves.plot.font)
+
+
+def _counts(curves: Curves) -> str:
+    return counts_of(curve.adversary for curve in curves.every)
 
 
 def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Measured]]]:

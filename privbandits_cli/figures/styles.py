@@ -14,6 +14,9 @@ STROKES: tuple[Stroke, ...] = (  # the dotted ones, which look like a bound, are
     (), (3.7, 1.6), (6.4, 1.6, 1, 1.6), (4, 1, 1, 1, 1, 1), (1.8, 0.9), (5, 1, 2, 1), (9, 2), (9, 2, 1, 2),
     (9, 1.5, 3, 1.5), (5, 1, 5, 1, 1, 1), (1, 1), (1, 2.2),
 )  # fmt: skip
+# The strokes of rates, none dotted either, and their colour if they are about every learner.
+RATES: tuple[Stroke, ...] = ((8, 2), (8, 2, 1, 2), (3, 3), (8, 2, 1, 2, 1, 2), (3, 8))
+RATE = "#555555"
 Shape = tuple[str, Stroke]  # a marker and a stroke
 SHAPES = [(marker, stroke) for stroke in STROKES for marker in MARKERS]
 
@@ -74,7 +77,8 @@ BASELINES = (
 FAMILIES = (
     # bandits
     Family(BLUE, {"dp_ucb": "X", "adap_ucb": "<", "adac_ucb": "*", "dp_robust_ucb": "v"}),  # confidence bounds
-    Family(INDIGO, {"dp_klucb": "D", "adap_klucb": "P"}),  # Kullback-Leibler indices
+    Family(INDIGO, {"dp_klucb": "D"}),  # Kullback-Leibler indices
+    Family(INDIGO, {"adap_klucb": "P"}, first=2),  # not the dashes of AdaP-UCB, beside which it runs
     Family(GREEN, {"dp_imed": "s"}, first=1),  # the index of IMED
     Family(SKY, {"dp_se": "^", "dist_dp_se": "o", "dist_rdp_se": "v", "dp_robust_se": "s"}),  # elimination
     Family(PURPLE, {"lazy_dp_ts": "p", "dp_ts": "h", "gaussian_ts": "o"}),  # Thompson sampling

@@ -62,7 +62,9 @@ class ReportData:
         horizon, table = self.config.get("horizon"), self.table
         after = f" after {horizon:,} rounds" if isinstance(horizon, int) else ""
         over = f", as multiples of {table.floor}'s" if table.ratio else ""
-        return f"Regret{after}{over}" + ("" if table.x_label == "round" else f" against {table.labels()[0]}")
+        return f"{table.regret.capitalize()}{after}{over}" + (
+            "" if table.x_label == "round" else f" against {table.labels()[0]}"
+        )
 
 
 @dataclass(frozen=True)
