@@ -11,7 +11,7 @@ from privbandits_cli.figures.mpl import Line2D, styled
 from privbandits_cli.figures.panel import fit
 from privbandits_cli.figures.plot import NOTE, SIZE, Figure, canvas, finish, line_styles
 from privbandits_cli.figures.scales import spanning
-from privbandits_cli.figures.styles import Drawn
+from privbandits_cli.figures.styles import Drawn, styles_of
 from privbandits_cli.figures.words import on_lines
 from privbandits_cli.numerics.types import Floats
 
@@ -35,7 +35,7 @@ def figure(profiles: Sequence[Profile]) -> Figure:
     if not drawn:
         raise ValueError("no ε is proved for any of these algorithms: there is no profile to draw")
     every = np.concatenate([one.epsilon[one.epsilon > 0] for one in drawn])
-    styles = line_styles(Drawn(one.algorithm, Name(one.title), True, {}) for one in drawn)
+    styles = line_styles(styles_of([Drawn(one.algorithm, Name(one.title), True, {}) for one in drawn]))
     rows = -(-len(drawn) // COLUMNS)
     with styled():
         out, (axis,) = canvas((PAGE, HIGH + LINE * rows), 1, 1)
