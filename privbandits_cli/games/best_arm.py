@@ -24,7 +24,7 @@ from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Records, bind, borrower, compile_step, kept, unbound
 from privbandits_cli.numerics.streams import stream
-from privbandits_cli.numerics.types import Floats, Ints
+from privbandits_cli.numerics.types import Ints
 
 FIRST, LARGEST = 512, 16384  # rounds of the first block, and of the longest; each is twice as long as the one before
 STEPS = "choose", "update", "stop"

@@ -78,7 +78,10 @@ def meeting(up: float, low: float, n: float, m: float, epsilon: float) -> float:
 
 
 def crossing(low: float, n: float, m: float, kappa: float) -> float:
-    """The root y > 0 of κ(n + m) y² + (m(1 - κ - κ low) - nκ) y - m low (1 - κ): d+ is kl, and d- is beyond its edge."""
+    """The y of `meeting` if d+ is kl there and d- is beyond its edge.
+
+    It is the positive root of κ(n + m) y² + (m(1 - κ - κ low) - nκ) y - m low (1 - κ).
+    """
     square, rest = kappa * (n + m), m * low * (1.0 - kappa)
     middle = m * (1.0 - kappa - kappa * low) - n * kappa
     root = math.sqrt(middle * middle + 4.0 * square * rest)
@@ -96,8 +99,13 @@ def steepness(x: float, y: float, epsilon: float) -> float:
         return 0.0
     if y <= edge(x, epsilon):
         return (y - x) / (y * (1.0 - y)) if y < 1.0 else math.inf
-    kappa = -math.expm1(-epsilon)
-    return kappa / (1.0 - kappa * y)
+    return private_slope(y, epsilon)
+
+
+def private_slope(y: float, rate: float) -> float:
+    """κ/(1 - κy) with κ = 1 - e^-rate; infinite at y = 1 if e^-rate is 0 in floats."""
+    rest = 1.0 - y + y * math.exp(-rate)
+    return -math.expm1(-rate) / rest if rest > 0.0 else math.inf
 
 
 # ------------------------------------------------------------------------------------------ noise that counts
@@ -137,15 +145,14 @@ def noisy_steepness(x: float, y: float, share: float, epsilon: float) -> float:
     """The slope of D(x, y) in y."""
     if y <= x:
         return 0.0
-    kappa = -math.expm1(-tilt(x, y, share, epsilon))
-    return kappa / (1.0 - kappa * y)
+    return private_slope(y, tilt(x, y, share, epsilon))
 
 
 @once
 def noisy_transport(up: float, low: float, n: float, k: float, m: float, j: float, epsilon: float) -> float:
     """The least n D(1 - up, 1 - y) + m D(low, y) over y; 0 for up <= low.
 
-    The upper arm has n plays and k Laplace numbers, the lower arm m plays and j Laplace numbers. The sum is convex in y.
+    The upper arm has n plays and k Laplace numbers, the lower arm m plays and j Laplace numbers. The sum is convex.
     """
     if up <= low:
         return 0.0

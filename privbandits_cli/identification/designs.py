@@ -28,7 +28,7 @@ def log_overtaking(best: float, worse: float, n: float, numbers: float, epsilon:
     def exponent(rate: float) -> float:
         if rate >= epsilon:
             return math.inf
-        gains = math.log1p(best * math.expm1(-rate)) + math.log1p(worse * math.expm1(rate))
+        gains = math.log(1 - best + best * math.exp(-rate)) + math.log(1 - worse + worse * math.exp(rate))
         return n * gains - 2 * numbers * math.log1p(-((rate / epsilon) ** 2))
 
     low, high = 0.0, min(epsilon, LARGEST)
@@ -55,7 +55,7 @@ def factor(epsilon: float) -> float:
 
 def simple_overtaking(gap: float, n: float, numbers: float, epsilon: float) -> float:
     """(16/9)^j e^(-n min(Δ², εΔ/4)), a simpler and larger bound."""
-    return factor(epsilon) ** numbers * math.exp(-n * rate(gap, epsilon))
+    return math.exp(numbers * math.log(factor(epsilon)) - n * rate(gap, epsilon))
 
 
 # ------------------------------------------------------------------------------------------ one release

@@ -41,7 +41,9 @@ def mixture(n_arms: int, delta: float, n: float, m: float) -> float:
 # ------------------------------------------------------------------------------------------ AdaP-TT, AdaP-TT*
 
 RATES: Floats = np.linspace(0.505, 0.995, 197)  # λ; every grid gives a valid threshold
-PRICES: Floats = np.array([2 * x - 2 * x * math.log(4 * x) + math.log(zeta(2 * x)) - 0.5 * math.log1p(-x) for x in RATES])
+PRICES: Floats = np.array(
+    [2 * x - 2 * x * math.log(4 * x) + math.log(zeta(2 * x)) - 0.5 * math.log1p(-x) for x in RATES]
+)
 
 
 @once
@@ -66,7 +68,9 @@ def adap_tt(n_arms: int, delta: float, epsilon: float, n: float, k: float, m: fl
     return 2.0 * gaussian(n_arms, shared, n, m) + 4.0 / epsilon**2 * noise
 
 
-def adap_tt_star(n_arms: int, delta: float, epsilon: float, gap: float, n: float, k: float, m: float, j: float) -> float:
+def adap_tt_star(
+    n_arms: int, delta: float, epsilon: float, gap: float, n: float, k: float, m: float, j: float
+) -> float:
     """The threshold of AdaP-TT*, for noisy means that differ by `gap` (Azize 2024, with s = 2).
 
     gap < 3ε: ½ `adap_tt`(2δ/3) + (2√2/ε) Σ √(h/n) ln(3Kζ k²/δ). Otherwise: 12 ln(3Kζ max(k, j)²/δ) + 3√2 ε Σ √(n h).
@@ -128,8 +132,11 @@ def paired(n_arms: int, delta: float, k: float, j: float, price: float) -> float
 
 @once
 def gamma_tail(x: float) -> float:
-    """The c >= 0 with (1 + c) e^-c = e^-x. Domain: x >= 0; a sum of two Exp(1) numbers is >= c with this probability."""
-    c = x + 1.0 + math.sqrt(2.0 * x)  # above the root, as 1 + c <= e^(1 + √(2x)), so that c falls to the root
+    """The c >= 0 with (1 + c) e^-c = e^-x, for x >= 0: a sum of two Exp(1) numbers is at least c with this probability.
+
+    Newton's method from above: c <= x + √(2x) (Chatzigeorgiou 2013), and c - ln(1 + c) is convex.
+    """
+    c = x + math.sqrt(2.0 * x) + 1.0
     for _ in range(100):
         step = (c - math.log1p(c) - x) * (1.0 + c) / c
         c -= step

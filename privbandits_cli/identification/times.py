@@ -155,11 +155,19 @@ def randomised_response_time(means: Sequence[float] | Floats, epsilon: float) ->
 
 
 def privacy_is_free(means: Sequence[float] | Floats, epsilon: float) -> bool:
-    """Whether T*_ε = T*_KL: ε is at least the largest log odds ratio of the best arm and another one."""
-    _, top, others = split(means)
+    """Whether T*_ε = T*_KL (ours): at the weights of T*_KL, no arm's mean moves beyond its edge.
+
+    The best arm and arm a then meet at y = (w* μ* + w_a μ_a)/(w* + w_a). The log odds of both arms must differ from
+    those of y by at most ε. It is enough, but not necessary, that they differ by at most ε from each other.
+    """
+    best, top, others = split(means)
+    shares = optimal_weights(means)
+    rest = np.delete(shares, best)
+    y = (shares[best] * top + rest * others) / (shares[best] + rest)
     with np.errstate(divide="ignore"):
-        ratios = np.log(top) - np.log1p(-top) + np.log1p(-others) - np.log(others)
-    return bool(epsilon >= ratios.max())
+        odds, low = np.log(y) - np.log1p(-y), np.log(others) - np.log1p(-others)
+        high = np.log(top) - np.log1p(-top)
+    return bool(np.all(high - odds <= epsilon) and np.all(odds - low <= epsilon))
 
 
 # ------------------------------------------------------------------------------------------ bounds on E τ

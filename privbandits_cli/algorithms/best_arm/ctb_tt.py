@@ -1,8 +1,8 @@
 """CTB-TT (Jourdan & Azize, slides): top two with local privacy, on randomised-response bits.
 
-A user with the gain x reports 1 with probability (x (e^ε - 1) + 1)/(e^ε + 1), else 0. The mean of the reports grows with
-the mean gain, so EB-TCI on the reports finds the best arm, with its threshold. The slides have Gaussian costs on
-debiased means instead. Each report is ε-DP by itself, and all else follows from the reports.
+A user with the gain x reports 1 with probability (x (e^ε - 1) + 1)/(e^ε + 1), else 0. The mean report grows with the
+mean gain, so EB-TCI on the reports finds the best arm, with its threshold. The slides have Gaussian costs on debiased
+means instead. Each report is ε-DP by itself, and all else follows from the reports.
 """
 
 import math
@@ -15,6 +15,7 @@ from privbandits_cli.algorithms.best_arm import eb_tci
 from privbandits_cli.algorithms.best_arm.eb_tci import learn
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.mechanisms.top_two import tracking
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -30,9 +31,8 @@ class Parameters(eb_tci.Parameters):
     epsilon: float = Field(ge=1e-9, le=500, description="ε of each report")
 
     def state(self, setting: Setting) -> Records:
-        own = super().state(setting)
-        fields = {name: own[name][0] for name in own.dtype.names}
-        return record(flip=math.exp(-self.epsilon), **fields)
+        own = self.testing(setting) | tracking(setting.n_arms, self.share)
+        return record(flip=math.exp(-self.epsilon), **own)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε of a report; lower bound: the test of one report."""

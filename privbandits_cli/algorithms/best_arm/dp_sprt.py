@@ -19,7 +19,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import best_arm, views
-from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.bandit import Draws, Numbers, Setting
 from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.identification.thresholds import zeta
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -92,7 +92,7 @@ def choose(state: Record, rng: Draws) -> int:
     return 0
 
 
-def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
     state.n += 1
     state.total += gain
     if state.n == 1:

@@ -1,7 +1,8 @@
 """DP-TT (Jourdan & Azize 2025): top two on noisy means, with the divergence d_ε of private learning.
 
-An arm's noisy mean μ~ is S~/N~, of the sums of `mechanisms.growing_sums` with η = 1: S~ holds all N~ gains of the arm at
-its last release, and one number Lap(1/ε) of each of its m phases. The leader is the arm l with the largest noisy mean.
+An arm's sum is released when its plays have doubled (`mechanisms.growing_sums` with η = 1). Its noisy mean μ~ is S~/N~:
+S~ holds all N~ gains of the arm at its last release, and one number Lap(1/ε) of each of its m phases. The leader is the
+arm l with the largest noisy mean.
 The challenger is the arm a with the least C_ε(l, a) + w ln N_a, where C_ε is the least
 N_l d-_ε([μ~_l], y) + N_a d+_ε([μ~_a], y) over y, N are the current plays, and [·] clips to [0, 1]. The leader is played
 in half of its turns. After a release, the algorithm stops if for every other arm the evidence at the plays N~ exceeds a

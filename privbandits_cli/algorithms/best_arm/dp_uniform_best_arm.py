@@ -49,7 +49,9 @@ class Parameters(uniform_best_arm.Parameters):
         """ε: a gain is in one noisy sum, or changes one weight of the exponential mechanism by e^ε at most."""
         if self.noise == "gumbel":
             total = self.epsilon * sensitivity
-            return [Guarantee(total, 0.0, "the exponential mechanism: a gain is in one sum", "proved", view="the answer")]
+            return [
+                Guarantee(total, 0.0, "the exponential mechanism: a gain is in one sum", "proved", view="the answer")
+            ]
         plays = max(1, int(setting.horizon) // setting.n_arms)
         return best_arm.sums_bounds(self.epsilon, plays, setting, delta, sensitivity)
 

@@ -9,37 +9,41 @@ The rule of play is the paper's. This threshold is ours (`identification.thresho
 """
 
 import math
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.players import Read
 from privbandits_cli.identification.costs import transport
 from privbandits_cli.identification.thresholds import mixture
 from privbandits_cli.mechanisms.top_two import leader_plays, tracking
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
-class Parameters(best_arm.Sure):
+class Testing(best_arm.Sure):
+    """A learner with the test of EB-TCI."""
+
+    drawn: ClassVar[tuple[str, ...]] = ()
+
+    def testing(self, setting: Setting) -> dict[str, Any]:
+        """The fields of the state for the test."""
+        none = np.zeros(setting.n_arms)
+        return {"t": 0, "beta": self.beta, "plays": none, "gains": none, "means": none}
+
+
+class Parameters(Testing):
     """β, and the share of the leader."""
 
-    read = "paper"
+    read: ClassVar[Read | None] = "paper"
     display = "EB-TCI"
-    drawn = ()
 
-    share: float = Field(0.5, gt=0, lt=1, description="the share of its turns in which a leader is played; β")
+    share: float = Field(0.5, gt=0, lt=1, description="the share of its turns in which a leader is played")
 
     def state(self, setting: Setting) -> Records:
-        n_arms = setting.n_arms
-        return record(
-            t=0,
-            beta=self.beta,
-            plays=np.zeros(n_arms),
-            gains=np.zeros(n_arms),
-            means=np.zeros(n_arms),
-            **tracking(n_arms, self.share),
-        )
+        return record(**self.testing(setting), **tracking(setting.n_arms, self.share))
 
 
 def choose(state: Record, rng: Draws) -> int:
