@@ -150,17 +150,14 @@ def weights(mu):
     others = [a for a in range(len(mu)) if a != best]
 
     def r(a, level):
-        f = lambda z: (
-            bernoulli_kl(top, (top + z * mu[a]) / (1 + z))
-            + z
-            * bernoulli_kl(  # noqa: E731
-                mu[a], (top + z * mu[a]) / (1 + z)
-            )
-        )
+        def cost(z):
+            x = (top + z * mu[a]) / (1 + z)
+            return bernoulli_kl(top, x) + z * bernoulli_kl(mu[a], x)
+
         high = 1.0
-        while f(high) < level:
+        while cost(high) < level:
             high *= 2
-        return optimize.brentq(lambda z: f(z) - level, 0, high, xtol=1e-14)
+        return optimize.brentq(lambda z: cost(z) - level, 0, high, xtol=1e-14)
 
     def excess(level):
         total = 0.0
@@ -427,7 +424,10 @@ def sprt(pull, K, epsilon, mu0, mu1, alpha, beta):
         Z = 2 / epsilon * numbers["laplace"][1] if Z is None else Z
         wide0 = 6 / epsilon * math.log(n**s * special.zeta(s) / ((1 - gamma) * beta))
         wide1 = 6 / epsilon * math.log(n**s * special.zeta(s) / ((1 - gamma) * alpha))
-        if S + Y <= n * mu0 + (n * bernoulli_kl(mu0, mu1) - math.log(1 / (gamma * beta))) / theta - wide0 - Z:
+        low = n * mu0 + (n * bernoulli_kl(mu0, mu1) - math.log(1 / (gamma * beta))) / theta - wide0 - Z
+        high = n * mu1 - (n * bernoulli_kl(mu1, mu0) - math.log(1 / (gamma * alpha))) / theta + wide1 + Z
+        seen = S + Y
+        if seen <= low:
             return 0
-        if S + Y >= n * mu1 - (n * bernoulli_kl(mu1, mu0) - math.log(1 / (gamma * alpha))) / theta + wide1 + Z:
+        if seen >= high:
             return 1
