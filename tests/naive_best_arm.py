@@ -167,7 +167,7 @@ def weights(mu):
         return total - 1
 
     end = min(bernoulli_kl(top, mu[a]) for a in others)
-    level = optimize.brentq(excess, 1e-9 * end, end * (1 - 1e-9), xtol=1e-15)
+    level = optimize.brentq(excess, 1e-6 * end, end * (1 - 1e-6), xtol=1e-15)
     found = [1.0 if a == best else r(a, level) for a in range(len(mu))]
     return [x / sum(found) for x in found]
 
