@@ -109,3 +109,14 @@ def test_the_mixture_holds_for_all_rounds_at_once():
     assert crossed(lambda n: thresholds.mixture(2, delta, float(n), float(n)) / 2 + 0.5 * math.log(1 / delta)) <= most
     assert crossed(lambda n: math.log(1 / delta)) > most  # negative control
     assert thresholds.mixture(5, delta, 10.0, 40.0) == pytest.approx(math.log(4 / delta) + math.log(20) + math.log(4))
+
+
+def test_the_mixture_is_large_enough_for_sums_that_are_no_whole_numbers():
+    """B(s + ½, n - s + ½)/B(½, ½) >= (s/n)^s (1 - s/n)^(n-s)/(2√n): what the proof for gains in [0, 1] needs."""
+    for n in (1, 2, 3, 10, 100, 10_000):
+        s = np.unique(np.r_[np.linspace(0, n, 4001), np.geomspace(1e-9, 1, 200), n - np.geomspace(1e-9, 1, 200)])
+        mixture = special.betaln(s + 0.5, n - s + 0.5) - special.betaln(0.5, 0.5)
+        best = special.xlogy(s, s / n) + special.xlogy(n - s, 1 - s / n)
+        least = mixture - best + 0.5 * math.log(n) + math.log(2)
+        assert least.min() >= -1e-9
+        assert (least - math.log(2)).min() < 0  # negative control: 2√n may not be √n

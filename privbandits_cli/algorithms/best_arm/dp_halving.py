@@ -110,5 +110,10 @@ def halve(state: Record) -> None:
 
 
 def stop(state: Record) -> int:
-    last: int = state.arms[0]
-    return last if state.left == 1 else -1
+    return recommend(state) if state.left == 1 else -1
+
+
+def recommend(state: Record) -> int:
+    """The arm with the largest sum at the end of the last phase."""
+    best: int = state.arms[0]
+    return best

@@ -39,8 +39,14 @@ class Parameters(uniform_best_arm.Parameters):
         return {"laplace" if self.noise == "laplace" else "uniform": 1}
 
     def state(self, setting: Setting) -> Records:
-        own = {"t": 0, "rounds": uniform_best_arm.equal(setting), "sums": np.zeros(setting.n_arms)}
-        return record(scale=1 / self.epsilon, gumbel=int(self.noise == "gumbel"), **own)
+        return record(
+            t=0,
+            rounds=uniform_best_arm.equal(setting),
+            gains=np.zeros(setting.n_arms),
+            sums=np.zeros(setting.n_arms),  # the noisy sums, after an arm's last play
+            scale=1 / self.epsilon,
+            gumbel=int(self.noise == "gumbel"),
+        )
 
     def mechanism(self) -> str:
         return "Laplace noise on each sum" if self.noise == "laplace" else "the exponential mechanism"
@@ -63,7 +69,7 @@ class Parameters(uniform_best_arm.Parameters):
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.t += 1
-    state.sums[arm] += gain
+    state.gains[arm] += gain
     if state.t > state.rounds - len(state.sums):  # the last play of the arm
         number = -logarithm(-logarithm(max(rng.uniform, TINY))) if state.gumbel else rng.laplace
-        state.sums[arm] += state.scale * number
+        state.sums[arm] = state.gains[arm] + state.scale * number
