@@ -76,6 +76,19 @@ def sums_bounds(epsilon: float, first: int, setting: Setting, delta: float, sens
     return noised(one, delta, "a gain is in one noisy sum", "noisy sum", view, surely=one.part(share))
 
 
+class Budgeted(Algorithm):
+    """A learner with a fixed budget, the horizon: it may use fewer rounds, if they do not divide evenly."""
+
+    def least(self, n_arms: int) -> int:
+        """The least budget with which every arm is played in every phase that it is in."""
+        raise NotImplementedError(f"{self.name} has no method `least`")
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        least = self.least(setting.n_arms)
+        if setting.horizon < least:
+            yield f"{setting.horizon:,.0f} rounds are too few for {setting.n_arms} arms: set horizon to {least} or more"
+
+
 # ------------------------------------------------------------------------------------- playing trials
 
 

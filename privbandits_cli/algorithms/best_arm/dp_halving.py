@@ -19,11 +19,10 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import best_arm, views
 from privbandits_cli.games.bandit import Draws, Setting
-from privbandits_cli.mechanisms.budgets import Budgeted
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
-class Parameters(Budgeted):
+class Parameters(best_arm.Budgeted):
     """ε, and the phases that a sum holds; the budget is the horizon."""
 
     display = "DP-halving"

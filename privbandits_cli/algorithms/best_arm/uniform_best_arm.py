@@ -7,11 +7,10 @@ import numpy as np
 
 from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Draws, Setting
-from privbandits_cli.mechanisms.budgets import Budgeted
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
-class Parameters(Budgeted, best_arm.Algorithm):
+class Parameters(best_arm.Budgeted):
     """No parameters; the budget is the horizon."""
 
     display = "Uniform"
