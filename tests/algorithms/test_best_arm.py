@@ -140,7 +140,7 @@ TWINS = {
 FIRST = [
     "eb_tci",
     "dp_se",
-    "adap_tt_star",
+    "adap_tt_star_near",
     "dp_tt_chernoff_recommended",
     "dp_tt_sum_published",
     "dp_uniform",
