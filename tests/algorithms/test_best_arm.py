@@ -509,3 +509,15 @@ def test_the_stylised_threshold_is_flagged():
     flagged = dp_tt.Parameters(epsilon=1.0, threshold="stylised").tuned(setting)
     assert flagged.remarks(setting) and flagged.caveats(setting)
     assert not dp_tt.Parameters(epsilon=1.0).tuned(setting).remarks(setting)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e9])
+@pytest.mark.parametrize("means", [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]], ids=str)
+def test_the_ends_of_the_parameters(epsilon, means):
+    """Noisy means far outside [0, 1], and means of exactly 0 and 1: no step divides by 0, and no number is lost."""
+    for name, given in (("dp_tt", {"first": 1}), ("dp_uniform", {"first": 1}), ("adap_tt", {}), ("adap_tt_star", {})):
+        for rule in ("sum", "chernoff", "stylised") if name.startswith("dp") else (None,):
+            chosen = {"threshold": rule} if rule else {}
+            with uncompiled(), np.errstate(over="ignore"):
+                found = played(made(name, epsilon=epsilon, **given, **chosen), means, 1, cap=150)
+            assert found.pulls[0] == 150 or found.answers[0] == 0
