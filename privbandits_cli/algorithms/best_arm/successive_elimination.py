@@ -21,7 +21,7 @@ class Parameters(Eliminating, best_arm.Sure):
     drawn = ()
 
     def state(self, setting: Setting) -> Records:
-        state = record(**contest(setting.n_arms), beta=self.beta)
+        state = record(beta=self.beta, **contest(setting.n_arms))
         begin(state[0])
         return state
 
