@@ -73,3 +73,9 @@ def noise(state: Record, rng: Draws) -> float:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, gain, noise(state, rng)):
         begin(state)
+
+
+def stop(state: Record) -> int:
+    """The last arm, in the game `best_arm`, where it is wrong with probability at most β; -1 before."""
+    last: int = state.arms[0]
+    return last if state.left == 1 else -1

@@ -1,0 +1,1 @@
+"""The algorithms of the game `best_arm`, one file each."""
