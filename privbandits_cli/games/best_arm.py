@@ -18,7 +18,8 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, players, views
-from privbandits_cli.games.bandit import Numbers, Setting, asked
+from privbandits_cli.games.bandit import Numbers, Setting, asked, axis
+from privbandits_cli.games.contract import One
 from privbandits_cli.games.drawing import draw, fill_of
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.arrays import aligned
@@ -175,8 +176,7 @@ def play(
     pulls, answers = np.zeros(len(trials), np.int64), np.full(len(trials), -1)
     plays = np.zeros((len(trials), setting.n_arms), np.int64)
     numbers = asked(algorithm, setting)
-    rooms = {kind: _room(kind) for kind in numbers.periods}
-    rooms |= {kind: _room(kind, count) for kind, count in numbers.counts.items()}
+    rooms = {kind: _room(kind, *axis(n)) for kind, n in numbers.items()}
     nothing, cap = np.full(LARGEST, np.nan), int(setting.horizon)
     tables = [rooms.get(kind, nothing) for kind in Numbers._fields]
     for i, trial in enumerate(trials):
@@ -186,7 +186,7 @@ def play(
         state = algorithm.state(setting)
         for rounds, earned in zip(blocks(cap), gains, strict=True):
             for kind, fill in fills.items():
-                draw(rounds, numbers.periods.get(kind, 1), fill, rooms[kind])
+                draw(rounds, n.period if isinstance(n := numbers[kind], One) else 1, fill, rooms[kind])
             own = [table[..., 0] if table is not nothing else table for table in tables]
             count, answers[i] = kernel(state, plays[i], Table(np.ascontiguousarray(earned, np.float64), *own))
             pulls[i] += count

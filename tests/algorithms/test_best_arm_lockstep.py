@@ -34,14 +34,14 @@ def together(algorithm, adversary, setting, seed):
     numbers, names = asked(algorithm, setting), (algorithm.identity(), adversary.identity())
     layout, horizon = bandit._first_record(algorithm, setting).dtype, int(setting.horizon)
     steps = {"stop": Step(best_arm.plain(algorithm, "stop")["stop"], {})}
-    shape = (setting.n_arms, numbers.axes())
+    shape = (setting.n_arms, tuple(bandit.axis(numbers.get(kind, bandit.One())) for kind in bandit.Numbers._fields))
     made = lockstep.loop(stopping_round, "bandit", composition(algorithm), layout, TRIALS, *shape, **steps)
     assert made.reason == ""
     records = np.repeat(bandit._first_record(algorithm, setting), TRIALS)
     rngs = [stream(seed, "gains", names[1], trial=trial) for trial in range(TRIALS)]
     gains = next(adversary.gains_in_lanes(setting, rngs, lambda: [range(1, horizon + 1)]))
     tables = dict.fromkeys(bandit.Numbers._fields, np.full((horizon, TRIALS), np.nan))
-    for kind in numbers.periods:
+    for kind in numbers:
         tables[kind] = aligned((horizon, TRIALS), np.float64)
         fill_of(kind, *(stream(seed, kind, *names, trial=trial) for trial in range(TRIALS)))(tables[kind])
     given = bandit.Table(gains, **tables, worth=np.zeros((setting.n_arms, TRIALS)), memory=0, observed=True)
