@@ -19,7 +19,10 @@ from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from privbandits_cli.actions.logs import Evaluated
+    from privbandits_cli.actions.plan import Question, Row
     from privbandits_cli.experiment.plan import Curve, Plan
     from privbandits_cli.figures.table import Table as Figure
 
@@ -309,6 +312,44 @@ def print_evaluation(policy: str, found: "Evaluated", confidence: float) -> None
             print(filled(f"No {ESTIMATORS[row['estimator']]} estimate: {row['reason']}", further="  "))
     for caution in found.cautions:
         print(filled(caution, further="  "))
+
+
+USERS = {  # how a design counts users: before the number, and behind it
+    "floor": ("", " users on average"),
+    "one_shot": ("", " users"),
+    "sequential": ("recruit ", " users"),
+    "looks": ("at most ", " users"),
+}
+
+
+def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row]") -> None:
+    """The designs of a study in words, and their users over ε."""
+    from privbandits_cli.actions import plan
+
+    print(filled(plan.opening(asked, designs[0].epsilon)) + "\n")
+    for number, row in enumerate(designs, 1):
+        words, (before, behind) = plan.explained(asked, row), USERS[row.design]
+        users = f"{before}{row.users:,}{behind}" if row.users else "not simulated"
+        print(f"{number}. {words.title}: {users}")
+        for name, text in (
+            ("", words.how),
+            ("Guaranteed: ", words.guaranteed),
+            ("Not guaranteed: ", words.not_guaranteed),
+        ):
+            if text:
+                print(filled(f"{name}{text}", "   "))
+        print()
+    heads = {"floor": "1 impossible below", "one_shot": "2 one release", "looks": "4 looks, at most"}
+    made = {epsilon: {row.design: row for row in table if row.epsilon == epsilon} for epsilon in plan.ordered(table)}
+    shown = [design for design in heads if any(design in rows for rows in made.values())]
+    cells = [
+        [plan.level(epsilon), *(f"{rows[design].users:,}" for design in shown), f"{rows['one_shot'].price:.2f}"]
+        for epsilon, rows in made.items()
+    ]
+    print_table(["ε", *(heads[design] for design in shown), "price of 2"], cells)
+    print()
+    for paragraph in plan.closing(asked):
+        print(filled(paragraph))
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:

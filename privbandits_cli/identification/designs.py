@@ -7,11 +7,12 @@ Units: plays of an arm, users in all. Domain: means in [0, 1], gains in [0, 1], 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from privbandits_cli.identification.costs import d_plus, noisy_kl
 from privbandits_cli.identification.times import split
 from privbandits_cli.numerics.types import Floats
 
@@ -68,17 +69,20 @@ def planning_means(n_arms: int, gap: float, centre: float = 0.5) -> Floats:
     return means
 
 
-def one_shot_plays(n_arms: int, gap: float, epsilon: float, delta: float, centre: float = 0.5) -> int:
-    """The least n with (K - 1) p(n, 1) <= δ: plays of each arm, if the largest of the noisy sums is the answer.
+def one_shot_plays(n_arms: int, gap: float, epsilon: float, delta: float, centre: float = 0.5, numbers: int = 1) -> int:
+    """The least n with (K - 1) p(n, j) <= δ: plays of each arm, if the arm with the largest noisy sum is the answer.
 
-    The error is at most δ only if the best arm leads by at least `gap`.
+    numbers: j, the Laplace numbers in each sum. The error is at most δ if the best arm leads by at least `gap`.
+    Whatever the means are, an arm that is worse than the best one by `gap` or more is the answer with probability at
+    most δ, if centre = ½ (docs/privacy/best_arm.md).
     """
     best, worse = centre + 0.5 * gap, centre - 0.5 * gap
     wanted = math.log(delta / (n_arms - 1))
+    return least_plays(lambda n: log_overtaking(best, worse, n, numbers, epsilon) <= wanted)
 
-    def enough(n: int) -> bool:
-        return log_overtaking(best, worse, n, 1, epsilon) <= wanted
 
+def least_plays(enough: Callable[[int], bool]) -> int:
+    """The least n >= 1 that is enough, if every larger one is, too."""
     high = 1
     while not enough(high):
         high *= 2
@@ -92,6 +96,34 @@ def one_shot_plays(n_arms: int, gap: float, epsilon: float, delta: float, centre
 def simple_one_shot_plays(n_arms: int, gap: float, epsilon: float, delta: float) -> int:
     """⌈ln(16 (K - 1)/(9δ))/min(Δ², εΔ/4)⌉ plays of each arm: the same in closed form, and more."""
     return math.ceil(math.log(factor(epsilon) * (n_arms - 1) / delta) / rate(gap, epsilon))
+
+
+# ------------------------------------------------------------------------------------------ one mean
+
+
+def one_shot_test(null: float, alternative: float, epsilon: float, delta: float) -> tuple[int, float]:
+    """The least n, and a mean x, for a test by one noisy sum: `alternative` if it is above nx, else `null`.
+
+    Each of the two errors has probability at most δ: n D(1 - x, 1 - null) and n D(x, alternative) are at least ln(1/δ),
+    with D of `costs.noisy_kl` for one Laplace number (Lemma 1 of docs/privacy/best_arm.md).
+    """
+
+    def evidence(n: int) -> tuple[float, float]:
+        """The larger one of the least evidences of both errors, and the x that has it."""
+        share, low, high = 1 / n if epsilon < math.inf else 0.0, null, alternative
+        for _ in range(STEPS):
+            x = 0.5 * (low + high)
+            errors = divergence(1 - x, 1 - null, share, epsilon), divergence(x, alternative, share, epsilon)
+            low, high = (x, high) if errors[0] < errors[1] else (low, x)
+        return n * min(errors), x
+
+    n = least_plays(lambda n: evidence(n)[0] >= -math.log(delta))
+    return n, evidence(n)[1]
+
+
+def divergence(x: float, y: float, share: float, epsilon: float) -> float:
+    """`costs.noisy_kl`, or kl without privacy."""
+    return noisy_kl(x, y, share, epsilon) if epsilon < math.inf else d_plus(x, y, epsilon)
 
 
 # ------------------------------------------------------------------------------------------ a fixed budget
