@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.algorithms import dp_se
-from privbandits_cli.algorithms.best_arm import ctb_tt, dp_halving, dp_sprt, dp_tt, dp_uniform_best_arm, eb_tci
+from privbandits_cli.algorithms import ctb_tt, dp_halving, dp_sprt, dp_tt, dp_uniform_best_arm, eb_tci
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games import bandit, best_arm, views
 from privbandits_cli.games.bandit import Draws
@@ -29,7 +29,7 @@ THREE, TWO = [0.25, 0.85, 0.5], [0.8, 0.3]
 
 def made(name, **parameters):
     """An algorithm by name, not tuned."""
-    module = "algorithms.dp_se" if name == "dp_se" else f"algorithms.best_arm.{name}"
+    module = "algorithms.dp_se" if name == "dp_se" else f"algorithms.{name}"
     return import_module(f"privbandits_cli.{module}").Parameters(**parameters)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privbandits_cli.algorithms.best_arm import dp_sprt, eb_tci, uniform_best_arm
+from privbandits_cli.algorithms import dp_sprt, eb_tci, uniform_best_arm
 from privbandits_cli.games import best_arm
 from privbandits_cli.games.players import Setting
 from tests.conftest import foe, make
