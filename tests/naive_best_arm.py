@@ -9,6 +9,7 @@ import math
 import numpy as np
 from scipy import optimize, special
 
+from privbandits_cli.games.bandit import One, asked
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.numerics.streams import stream
 
@@ -22,8 +23,8 @@ def play(twin, algorithm, adversary, setting, seed, trial, **given):
     cap, names = int(setting.horizon), (algorithm.identity(), adversary.identity())
     gains = next(adversary.gains(setting, stream(seed, "gains", names[1], trial=trial), [range(1, cap + 1)]))
     numbers = {}
-    for kind, count in {**algorithm.periods(), **algorithm.draws(setting)}.items():
-        several = count if kind in algorithm.draws(setting) else 1
+    for kind, count in asked(algorithm, setting).items():
+        several = 1 if isinstance(count, One) else count
         table = np.empty((cap, several, 1))
         fill_of(kind, stream(seed, kind, *names, trial=trial))(table)
         numbers[kind] = table[:, :, 0]

@@ -3,7 +3,7 @@
 import os
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from privbandits_cli.accounting.rounding import VACUOUS, at_least, at_most, is_vacuous, regret
-from privbandits_cli.analysis.format import amount, counted, equations, ledger_row, played
+from privbandits_cli.analysis.format import amount, counted, equations, ledger_row, played, whole
 from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
@@ -129,6 +129,31 @@ def print_result(plan: "Plan", figure: "Figure", done: int, folder: Path) -> Non
         if adversary.estimate:
             print(filled(f"regret against {adversary.name}: an estimate, {adversary.estimate}"))
     console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
+
+
+def print_stopping(plan: "Plan", found: "Mapping[str, Mapping[str, float | None]]", folder: Path) -> None:
+    """Print when the learners of a run of the game best_arm stopped, and how often they were wrong.
+
+    found: the numbers of each curve, by its key. Each panel has its own table.
+    """
+    console, keys = stdout(), plan.experiment.keys
+    fewest = int(min(numbers["trials"] or 0 for numbers in found.values()))
+    of = counted(keys.trials, "trial") if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials} trials"
+    console.print(f"Plays until the answer, and wrong answers ({of})")
+    panels: dict[str, list[list[str]]] = {}
+    for curve in (curve for curve in plan.curves if curve.key in found):
+        numbers = found[curve.key]
+        plays = [whole(numbers[name]) for name in ("pulls_mean", "pulls_q90", "lower_2025")]
+        counts = [whole(numbers[name]) for name in ("wrong", "capped")]
+        horizon = f", T = {curve.horizon:,}" if isinstance(keys.horizon, list) else ""
+        panels.setdefault(f"{curve.title.in_symbols()}{horizon}", []).append(
+            [plan.legends[curve.key].in_symbols(), *plays, *counts]
+        )
+    for title, rows in panels.items():
+        print()
+        _print_columns(title, ["mean", "90 % at most", "any needs", "wrong", "capped"], rows)
+    names = ", ".join(sorted(path.name for path in folder.glob("*.csv")))
+    console.print(f"\n{folder}/: {names}, manifest.json; no figure is drawn of this game")
 
 
 def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:

@@ -5,22 +5,22 @@ errors. Where τ has a heavy tail, only quantiles and the share of trials that r
 """
 
 import math
-from importlib import import_module
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.algorithms import dp_se
-from privbandits_cli.algorithms.best_arm import ctb_tt, dp_halving, dp_sprt, dp_tt, dp_uniform_best_arm, eb_tci
+from privbandits_cli.algorithms import ctb_tt, dp_halving, dp_sprt, dp_tt, dp_uniform_best_arm, eb_tci
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.games import bandit, best_arm, views
+from privbandits_cli.games import best_arm, views
 from privbandits_cli.games.bandit import Draws
 from privbandits_cli.games.players import Setting
+from privbandits_cli.games.steps import plain
 from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.plugins.registry import Registry
 from tests import naive_best_arm as naive
 from tests.best_arm_reference import BUDGETS, CELLS, HEAVY, INSTANCES, SAMPLES
-from tests.conftest import foe, some
+from tests.conftest import foe, outcomes, some
 
 FAR = 10**9  # a cap that no trial reaches
 ERRORS = 4  # joint standard errors
@@ -28,37 +28,42 @@ THREE, TWO = [0.25, 0.85, 0.5], [0.8, 0.3]
 
 
 def made(name, **parameters):
-    """An algorithm by name, not tuned."""
-    module = "algorithms.dp_se" if name == "dp_se" else f"algorithms.best_arm.{name}"
-    return import_module(f"privbandits_cli.{module}").Parameters(**parameters)
+    """An algorithm of the game by name, not tuned."""
+    model = Registry().find("algorithms", name)
+    return model(**parameters).in_game("best_arm") if model.game != "best_arm" else model(**parameters)
 
 
-def played(algorithm, means, trials, seed=1, cap=FAR):
+def setting_for(algorithm, n_arms, horizon=FAR, beta=0.01):
+    """A setting in which it plays: with this probability of an error, unless it has a budget."""
+    return Setting(horizon, n_arms, confidence=None if isinstance(algorithm, best_arm.Budgeted) else 1 - beta)
+
+
+def played(algorithm, means, trials, seed=1, cap=FAR, beta=0.01):
     """The outcomes of some trials, on Bernoulli arms."""
-    setting = Setting(cap, len(means))
-    return best_arm.play(algorithm.tuned(setting), foe("bernoulli", means=means), setting, range(trials), seed)
+    setting = setting_for(algorithm, len(means), cap, beta)
+    return outcomes(algorithm.tuned(setting), foe("bernoulli", means=means), setting, trials, seed)
 
 
 # ------------------------------------------------------------------------------------------ twins
 
 EPS = {"epsilon": 1.0}
 TWINS = {
-    "eb_tci": ("eb_tci", {"beta": 0.05}, naive.eb_tci, {"delta": 0.05}, THREE, 2000),
-    "ctb_tt": ("ctb_tt", {"beta": 0.1, "epsilon": 3.0}, naive.eb_tci, {"delta": 0.1, "flip": math.exp(-3)}, TWO, 2000),
-    "track_and_stop": ("track_and_stop", {"beta": 0.05}, naive.track_and_stop, {"delta": 0.05}, THREE, 2000),
+    "eb_tci": ("eb_tci", {}, naive.eb_tci, {"delta": 0.05}, THREE, 2000),
+    "ctb_tt": ("ctb_tt", {"epsilon": 3.0}, naive.eb_tci, {"delta": 0.1, "flip": math.exp(-3)}, TWO, 2000),
+    "track_and_stop": ("track_and_stop", {}, naive.track_and_stop, {"delta": 0.05}, THREE, 2000),
     "successive_elimination": (
         "successive_elimination",
-        {"beta": 0.05},
+        {},
         naive.successive_elimination,
         {"delta": 0.05},
         THREE,
         5000,
     ),
-    "dp_se": ("dp_se", {"beta": 0.05, **EPS}, naive.dp_se, {"delta": 0.05, **EPS}, THREE, 20_000),
-    "adap_tt": ("adap_tt", {"beta": 0.1, **EPS}, naive.adap_tt, {"delta": 0.1, "star": False, **EPS}, TWO, 9000),
+    "dp_se": ("dp_se", {**EPS}, naive.dp_se, {"delta": 0.05, **EPS}, THREE, 20_000),
+    "adap_tt": ("adap_tt", {**EPS}, naive.adap_tt, {"delta": 0.1, "star": False, **EPS}, TWO, 9000),
     "adap_tt_star": (
         "adap_tt_star",
-        {"beta": 0.1, "epsilon": 0.1},
+        {"epsilon": 0.1},
         naive.adap_tt,
         {"delta": 0.1, "star": True, "epsilon": 0.1},
         THREE,
@@ -66,7 +71,7 @@ TWINS = {
     ),
     "adap_tt_star_near": (
         "adap_tt_star",
-        {"beta": 0.1, **EPS},
+        {**EPS},
         naive.adap_tt,
         {"delta": 0.1, "star": True, **EPS},
         TWO,
@@ -75,7 +80,7 @@ TWINS = {
     **{
         f"dp_tt_{rule}_{sampling}": (
             "dp_tt",
-            {"beta": 0.1, "threshold": rule, "sampling": sampling, **EPS},
+            {"threshold": rule, "sampling": sampling, **EPS},
             naive.dp_tt,
             {"delta": 0.1, "rule": rule, "bonus": bonus, "start": start, **EPS},
             THREE,
@@ -86,7 +91,7 @@ TWINS = {
     },
     "dp_tt_growth": (
         "dp_tt",
-        {"beta": 0.1, "growth": 0.5, "epsilon": 0.3},
+        {"growth": 0.5, "epsilon": 0.3},
         naive.dp_tt,
         {"delta": 0.1, "rule": "chernoff", "bonus": 3, "start": 54, "growth": 0.5, "epsilon": 0.3},
         TWO,
@@ -94,7 +99,7 @@ TWINS = {
     ),
     "dp_uniform": (
         "dp_uniform",
-        {"beta": 0.1, **EPS},
+        {**EPS},
         naive.dp_uniform,
         {"delta": 0.1, "rule": "chernoff", "start": 16, **EPS},
         THREE,
@@ -130,7 +135,7 @@ TWINS = {
     },
     "dp_sprt": (
         "dp_sprt",
-        {"mu0": 0.3, "mu1": 0.7, "beta": 0.05, **EPS},
+        {"mu0": 0.3, "mu1": 0.7, **EPS},
         naive.sprt,
         {"mu0": 0.3, "mu1": 0.7, "alpha": 0.05, "beta": 0.05, **EPS},
         [0.7],
@@ -153,12 +158,12 @@ FIRST += ["dp_halving_last", "dp_halving_all", "dp_uniform_gumbel"]
 def test_twins(key):
     """τ and the answer are those of a plain twin that has the same random numbers."""
     name, parameters, twin, given, means, cap = TWINS[key]
-    setting, adversary = Setting(cap, len(means)), foe("bernoulli", means=means)
-    algorithm = made(name, **parameters).tuned(setting)
-    trials = range(3)
+    algorithm, beta = made(name, **parameters), given.get("delta", given.get("beta", 0.01))
+    setting, adversary = setting_for(algorithm, len(means), cap, beta), foe("bernoulli", means=means)
+    algorithm = algorithm.tuned(setting)
     with uncompiled(), np.errstate(over="ignore"):
-        found = best_arm.play(algorithm, adversary, setting, trials, 5)
-    wanted = [naive.play(twin, algorithm, adversary, setting, 5, trial, **given) for trial in trials]
+        found = outcomes(algorithm, adversary, setting, 3, 5)
+    wanted = [naive.play(twin, algorithm, adversary, setting, 5, trial, **given) for trial in range(3)]
     assert list(zip(found.pulls.tolist(), found.answers.tolist(), strict=True)) == wanted
     assert max(answer for _, answer in wanted) >= 0 and not found.capped.all()
 
@@ -180,9 +185,9 @@ def test_compiled_and_plain_steps_play_the_same():
 # ------------------------------------------------------------------------------------------ reference values
 
 
-def of_cell(name, epsilon, delta, given):
+def of_cell(name, epsilon, given):
     """The algorithm of a reference value."""
-    parameters = {"beta": delta} | ({"epsilon": epsilon} if epsilon < math.inf else {}) | given
+    parameters = ({"epsilon": epsilon} if epsilon < math.inf else {}) | given
     if name.startswith("dp_tt_"):
         return dp_tt.Parameters(threshold=name[6:], sampling="published", **parameters)
     return made({"se": "successive_elimination"}.get(name, name), **parameters)
@@ -205,7 +210,7 @@ def test_reference_values(cell):
     """Both standard deviations estimate the same one; where τ has few values, the larger of them counts."""
     name, instance, epsilon, delta, given, n, mean, error, _, errors, _ = cell
     trials = 150
-    found = played(of_cell(name, epsilon, delta, given), INSTANCES[instance], trials)
+    found = played(of_cell(name, epsilon, given), INSTANCES[instance], trials, beta=delta)
     own = max(found.pulls.std(ddof=1), error * math.sqrt(n)) / math.sqrt(trials)
     spread = math.hypot(error, own) or 1e-9
     assert abs(found.pulls.mean() - mean) <= ERRORS * spread
@@ -218,7 +223,7 @@ def test_reference_values(cell):
 def test_a_threshold_of_another_cell_is_found_to_be_wrong():
     """Negative control: `paired` is not within four standard errors of the reference of `chernoff`."""
     cell = next(c for c in CELLS if c[0] == "dp_tt_chernoff" and c[1] == "C2" and c[4] == {"first": 16, "bonus": 3.0})
-    found = played(of_cell("dp_tt_paired", *cell[2:5]), INSTANCES["C2"], 150)
+    found = played(of_cell("dp_tt_paired", cell[2], cell[4]), INSTANCES["C2"], 150, beta=cell[3])
     assert abs(found.pulls.mean() - cell[6]) > ERRORS * math.hypot(cell[7], found.pulls.std() / math.sqrt(150))
 
 
@@ -227,7 +232,7 @@ def test_quartiles_of_heavy_tails(cell):
     """The shares of our trials below each quartile of the reference; with ties of arms, τ has no mean in practice."""
     name, instance, epsilon, delta, n, *quartiles, _ = cell
     trials, cap = 100, math.ceil(quartiles[-1]) + 1
-    found = played(of_cell(name, epsilon, delta, {}), INSTANCES[instance], trials, cap=cap)
+    found = played(of_cell(name, epsilon, {}), INSTANCES[instance], trials, cap=cap, beta=delta)
     for share, quartile in zip((0.25, 0.5, 0.75), quartiles, strict=True):
         below = float(np.mean((found.pulls <= quartile) & ~found.capped))
         assert abs(below - share) <= ERRORS * math.sqrt(share * (1 - share) * (1 / n + 1 / trials))
@@ -236,13 +241,12 @@ def test_quartiles_of_heavy_tails(cell):
 @pytest.mark.slow
 def test_shares_that_reach_the_cap():
     name, instance, epsilon, delta, n, *_, capped = HEAVY[1]
-    found = played(of_cell(name, epsilon, delta, {}), INSTANCES[instance], 60, cap=3_000_000)
+    found = played(of_cell(name, epsilon, {}), INSTANCES[instance], 60, cap=3_000_000, beta=delta)
     both = (capped + found.capped.sum()) / (n + 60)
     assert abs(found.capped.mean() - capped / n) <= ERRORS * math.sqrt(both * (1 - both) * (1 / n + 1 / 60))
     assert found.wrong(0) == 0
-    cured = played(
-        dp_tt.Parameters(threshold="sum", epsilon=epsilon, beta=delta), INSTANCES[instance], 60, cap=3_000_000
-    )
+    other = dp_tt.Parameters(threshold="sum", epsilon=epsilon)
+    cured = played(other, INSTANCES[instance], 60, cap=3_000_000, beta=delta)
     assert not cured.capped.any()
 
 
@@ -267,7 +271,7 @@ def test_reference_errors_with_a_budget(key):
 @pytest.mark.parametrize("key", SAMPLES, ids=str)
 def test_reference_samples_of_the_test_of_one_mean(key):
     mean, epsilon = key
-    found = played(dp_sprt.Parameters(epsilon=epsilon, mu0=0.3, mu1=0.7, beta=0.05), [mean], 100)
+    found = played(dp_sprt.Parameters(epsilon=epsilon, mu0=0.3, mu1=0.7), [mean], 100, beta=0.05)
     own = found.pulls.std(ddof=1) / 10
     assert abs(found.pulls.mean() - SAMPLES[key][0]) <= ERRORS * math.hypot(own, SAMPLES[key][1])
     assert found.wrong(int(mean > 0.5)) <= stats.binom.ppf(1 - 1e-6, 100, 0.05)
@@ -288,8 +292,7 @@ def test_the_stylised_threshold_errs_more_often_than_it_says():
 def audited(name, horizon, monkeypatch, louder=1.0, **parameters):
     """The verdict of an audit of the sums that a learner releases; louder: what its noise is multiplied by."""
     model = type(made(name, **parameters))
-    setting, state = Setting(horizon, 2), model.state
-    monkeypatch.setattr(model, "game", "bandit")  # its audits know the views of these algorithms
+    setting, state = setting_for(made(name, **parameters), 2, horizon), model.state
 
     def changed(self, setting):
         own = state(self, setting)
@@ -326,7 +329,7 @@ ALL = [
     made("track_and_stop"),
     made("successive_elimination"),
     made("uniform_best_arm"),
-    made("dp_se", beta=0.01, **EPS),
+    made("dp_se", **EPS),
     *(made(name, **EPS) for name in ("adap_tt", "adap_tt_star", "dp_tt", "dp_uniform", "ctb_tt")),
     *(made(name, **EPS) for name in ("dp_uniform_best_arm", "dp_halving")),
     made("dp_sprt", mu0=0.3, mu1=0.7, **EPS),
@@ -334,7 +337,7 @@ ALL = [
 
 
 def setting_of(algorithm, horizon=5000):
-    return Setting(horizon, 1 if algorithm.name == "dp_sprt" else 4)
+    return setting_for(algorithm, 1 if algorithm.name == "dp_sprt" else 4, horizon)
 
 
 @pytest.mark.parametrize("algorithm", ALL, ids=lambda algorithm: algorithm.name)
@@ -358,16 +361,15 @@ def test_promises(algorithm):
 @pytest.mark.parametrize("algorithm", ALL, ids=lambda algorithm: algorithm.name)
 def test_steps_have_a_form_for_many_trials(algorithm):
     setting = setting_of(algorithm)
-    assert bandit.Games.form(algorithm.tuned(setting), setting).reason == ""
+    assert best_arm.Games.form(algorithm.tuned(setting), setting).reason == ""
 
 
-def rewarded(algorithm, gains, noise, cap=20_000, releases=None):
+def rewarded(algorithm, gains, noise, cap=20_000, releases=None, beta=0.1):
     """Play plain steps on stacks: the n-th play of arm a has the gain `gains[a][n]`; noise: a number for each round.
 
     releases: a list for the rounds in which a noisy sum was released.
     """
-    setting = Setting(cap, len(gains))
-    steps = best_arm.plain(algorithm, "choose", "update", "stop")
+    setting, steps = setting_for(algorithm, len(gains), cap, beta), plain(type(algorithm).__module__)
     state, plays = algorithm.tuned(setting).state(setting)[0], [0] * len(gains)
     for t in range(cap):
         rng = Draws(0.5, noise[t])
@@ -406,15 +408,15 @@ def test_users_of_one_phase_may_change_places():
             other = [own.copy() for own in one]
             other[0][i], other[0][j] = 1.0, 0.0
             one[0][i], one[0][j] = 0.0, 1.0
-            algorithm = made(name, epsilon=1.0, **({} if name == "dp_halving" else {"beta": 0.1}))
+            algorithm = made(name, epsilon=1.0)
             first, second = (rewarded(algorithm, gains, noise, cap) for gains in (one, other))
             assert first[:2] == second[:2] and first[1] >= 0
     for seed in range(10):  # negative control: a stopping rule that reads each gain
         one = coins(TWO, 20_000, seed)
         other = [own.copy() for own in one]
         one[0][0], one[0][9], other[0][0], other[0][9] = 0.0, 1.0, 1.0, 0.0
-        changed += rewarded(eb_tci.Parameters(beta=0.1), one, noise)[2].plays.tolist() != (
-            rewarded(eb_tci.Parameters(beta=0.1), other, noise)[2].plays.tolist()
+        changed += rewarded(eb_tci.Parameters(), one, noise)[2].plays.tolist() != (
+            rewarded(eb_tci.Parameters(), other, noise)[2].plays.tolist()
         )
     assert changed > 0
 
@@ -426,7 +428,8 @@ def test_the_time_of_a_raw_stopping_rule_gives_one_gain_away():
         gains = coins(THREE, 5000, seed)
         flipped = [own.copy() for own in gains]
         flipped[1][1] = 1 - flipped[1][1]
-        times = [rewarded(eb_tci.Parameters(beta=0.05), table, np.zeros(5000), 5000)[0] for table in (gains, flipped)]
+        tables = gains, flipped
+        times = [rewarded(eb_tci.Parameters(), table, np.zeros(5000), 5000, beta=0.05)[0] for table in tables]
         differs += times[0] != times[1]
     assert differs >= 15
 
@@ -435,7 +438,7 @@ def test_the_time_of_a_raw_stopping_rule_gives_one_gain_away():
 def test_one_number_of_noise_for_each_release(name):
     """The numbers of rounds without a release are not read; each release reads its own, once."""
     gains, noise = coins(TWO, 20_000, 4), np.random.default_rng(9).laplace(size=20_000)
-    algorithm, rounds = made(name, epsilon=1.0, beta=0.1), []
+    algorithm, rounds = made(name, epsilon=1.0), []
     tau, answer, state = rewarded(algorithm, gains, noise, releases=rounds)
     first = 1 if name.startswith("adap") else 16
     assert len(rounds) == sum(1 + math.floor(math.log2(n / first)) for n in state.plays) and answer >= 0
@@ -456,11 +459,13 @@ def test_no_privacy_is_a_limit():
 
 
 def test_first_phases_and_equal_plays():
-    found = played(dp_tt.Parameters(epsilon=0.5, first=40, beta=0.5, threshold="stylised"), [0.99, 0.01, 0.02], 20)
-    assert found.pulls.min() >= 120 and (found.plays.min(1) >= 40).all()
-    equal = played(made("dp_uniform", epsilon=1.0, beta=0.1), THREE, 20)
-    assert (equal.plays == equal.plays[:, :1]).all()
-    assert set((equal.plays[:, 0] / 16).tolist()) <= {2.0**i for i in range(12)}
+    quick = dp_tt.Parameters(epsilon=0.5, first=40, threshold="stylised")
+    assert played(quick, [0.99, 0.01, 0.02], 20, beta=0.4).pulls.min() >= 120
+    noise = np.random.default_rng(5).laplace(size=20_000)
+    for algorithm in (quick, made("dp_uniform", epsilon=1.0)):
+        tau, _, state = rewarded(algorithm, coins([0.99, 0.01, 0.02], 20_000, 2), noise)
+        assert state.plays.sum() == tau and state.plays.min() >= (40 if algorithm is quick else 16)
+    assert set((state.plays / 16).tolist()) <= {2.0**i for i in range(12)} and len({*state.plays.tolist()}) == 1
 
 
 def test_the_last_epoch_of_dp_se_counts_in_full():
@@ -470,7 +475,7 @@ def test_the_last_epoch_of_dp_se_counts_in_full():
         one, two = math.log(16 * e**2 / beta), math.log(8 * e**2 / beta)
         total += 2 * (math.ceil(max(32 * one * 4**e, 8 * two * 2**e / epsilon)) + 1)
         ends.append(total)
-    found = played(dp_se.Parameters(epsilon=epsilon, beta=beta), INSTANCES["pair"], 50)
+    found = played(made("dp_se", epsilon=epsilon), INSTANCES["pair"], 50, beta=beta)
     assert set(found.pulls.tolist()) <= set(ends)
 
 
@@ -485,12 +490,14 @@ def test_permuted_arms_permute_the_answer():
 def test_gumbel_noise_is_the_exponential_mechanism():
     """The answer's law has weights e^(ε sum), within the error of 4000 trials; those of ε/2 do not fit."""
     setting, epsilon, trials = Setting(6, 3), 0.8, 4000
-    algorithm = dp_uniform_best_arm.Parameters(epsilon=epsilon, noise="gumbel")
-    found = best_arm.play(algorithm, foe("bernoulli", means=[1.0, 0.0, 1.0]), setting, range(trials), 2)
+    algorithm = made("dp_uniform_best_arm", epsilon=epsilon, noise="gumbel")
+    found = outcomes(algorithm, foe("bernoulli", means=[1.0, 0.0, 0.5]), setting, trials, 2)
     counts = np.bincount(found.answers, minlength=3)
 
     def misfit(rate):
-        parts = np.exp(rate * np.array([2.0, 0.0, 2.0]))
+        last = np.array([1.0, 2.0, 1.0]) / 4  # the probabilities of 0, 1 and 2 gains of the last arm
+        parts = np.exp(rate * np.array([[2.0, 0.0, gains] for gains in range(3)]))
+        parts = last @ (parts / parts.sum(1, keepdims=True))
         return stats.chisquare(counts, trials * parts / parts.sum()).pvalue
 
     assert misfit(epsilon) > 1e-6 > misfit(epsilon / 2)
@@ -500,12 +507,14 @@ def test_budgets_that_are_too_small_are_refused():
     assert list(dp_halving.Parameters(epsilon=1.0).errors(Setting(14, 5)))
     assert not list(dp_halving.Parameters(epsilon=1.0).errors(Setting(15, 5)))
     assert list(made("uniform_best_arm").errors(Setting(3, 4)))
-    assert list(dp_sprt.Parameters(epsilon=1.0, mu0=0.7, mu1=0.3).errors(Setting(100, 1)))
-    assert list(dp_sprt.Parameters(epsilon=1.0, mu0=0.3, mu1=0.7).errors(Setting(100, 2)))
+    sure = Setting(100, 2, confidence=0.9)
+    assert not list(dp_sprt.Parameters(epsilon=1.0, mu0=0.3, mu1=0.7).errors(sure))
+    assert list(dp_sprt.Parameters(epsilon=1.0, mu0=0.7, mu1=0.3).errors(sure))
+    assert list(dp_sprt.Parameters(epsilon=1.0, mu0=0.3, mu1=0.7).errors(sure._replace(n_arms=3)))
 
 
 def test_the_stylised_threshold_is_flagged():
-    setting = Setting(1000, 3)
+    setting = Setting(1000, 3, confidence=0.99)
     flagged = dp_tt.Parameters(epsilon=1.0, threshold="stylised").tuned(setting)
     assert flagged.remarks(setting) and flagged.caveats(setting)
     assert not dp_tt.Parameters(epsilon=1.0).tuned(setting).remarks(setting)

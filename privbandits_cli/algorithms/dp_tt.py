@@ -44,7 +44,7 @@ NOISE = 16.0  # ε N of a recommended first phase
 
 
 class Testing(best_arm.Summing):
-    """ε, β, the threshold, and the growth of phases."""
+    """ε, the threshold, and the growth of phases."""
 
     threshold: Literal["sum", "paired", "chernoff", "stylised"] = Field("chernoff", description="the stopping rule")
     growth: float = Field(1.0, gt=0, le=1e6, description="η: an arm's plays grow 1 + η times from release to release")
@@ -62,7 +62,7 @@ class Testing(best_arm.Summing):
         """The fields of the state for noisy sums and the test."""
         strict = self.threshold in ("sum", "paired")
         return {
-            "beta": self.beta,
+            "beta": setting.beta,
             "kind": THRESHOLDS[self.threshold],
             "epsilon": self.epsilon,
             "rate": (1 - self.eta) * self.epsilon if strict else self.epsilon,
@@ -80,7 +80,7 @@ class Testing(best_arm.Summing):
 
 
 class Parameters(Testing):
-    """ε, β, the threshold, and the rule of play."""
+    """ε, the threshold, and the rule of play."""
 
     read = "secondary"
     display = "DP-TT"

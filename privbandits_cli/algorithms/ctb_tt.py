@@ -11,8 +11,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import bit
-from privbandits_cli.algorithms.best_arm import eb_tci
-from privbandits_cli.algorithms.best_arm.eb_tci import learn
+from privbandits_cli.algorithms import eb_tci
+from privbandits_cli.algorithms.eb_tci import learn
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.mechanisms.top_two import tracking
@@ -20,7 +20,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(eb_tci.Parameters):
-    """ε of each report, β, and the share of the leader."""
+    """ε of each report, and the share of the leader."""
 
     read = "secondary"
     display = "CTB-TT"

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from privbandits_cli.algorithms.best_arm import eb_tci
-from privbandits_cli.algorithms.best_arm.eb_tci import recommend
+from privbandits_cli.algorithms import eb_tci
+from privbandits_cli.algorithms.eb_tci import recommend
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.identification.weights import fill_weights
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -22,7 +22,7 @@ PAUSE = 50  # the weights are kept while t grows by 1/PAUSE
 
 
 class Parameters(eb_tci.Testing):
-    """β."""
+    """No parameters."""
 
     read = "paper"
     display = "Track-and-Stop"

@@ -5,14 +5,14 @@ The arms are played in turn. When all of them have a new noisy sum, the test of 
 
 from typing import Self
 
-from privbandits_cli.algorithms.best_arm import dp_tt
+from privbandits_cli.algorithms import dp_tt
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.mechanisms.growing_sums import gained
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(dp_tt.Testing):
-    """ε, β and the threshold; first phases have ⌈16/ε⌉ plays by default."""
+    """ε and the threshold; first phases have ⌈16/ε⌉ plays by default."""
 
     display = "DP-uniform"
 

@@ -31,11 +31,11 @@ class Testing(best_arm.Sure):
     def testing(self, setting: Setting) -> dict[str, Any]:
         """The fields of the state for the test."""
         none = np.zeros(setting.n_arms)
-        return {"t": 0, "beta": self.beta, "plays": none, "gains": none, "means": none}
+        return {"t": 0, "beta": setting.beta, "plays": none, "gains": none, "means": none}
 
 
 class Parameters(Testing):
-    """β, and the share of the leader."""
+    """The share of the leader."""
 
     read: ClassVar[Read | None] = "paper"
     display = "EB-TCI"

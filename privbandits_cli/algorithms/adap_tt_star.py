@@ -5,11 +5,11 @@ Phases, leader, answer and privacy are those of `adap_tt`. W has g min(3ε, g) i
 root of the best arm's plays, so that AdaP-TT may stop far earlier.
 """
 
-from privbandits_cli.algorithms.best_arm import adap_tt
+from privbandits_cli.algorithms import adap_tt
 
 
 class Parameters(adap_tt.Parameters):
-    """ε, β, and the share of the leader."""
+    """ε, and the share of the leader."""
 
     display = "AdaP-TT*"
     star = True

@@ -28,7 +28,7 @@ from privbandits_cli.numerics.kl import clipped
 
 
 class Parameters(best_arm.Summing):
-    """ε, β, and the share of the leader."""
+    """ε, and the share of the leader."""
 
     read = "paper"
     display = "AdaP-TT"
@@ -39,7 +39,7 @@ class Parameters(best_arm.Summing):
     def state(self, setting: Setting) -> Records:
         own = growing(setting.n_arms, self.epsilon, forget=True)
         star = int(self.star)
-        return record(beta=self.beta, epsilon=self.epsilon, star=star, **own, **tracking(setting.n_arms, self.share))
+        return record(beta=setting.beta, epsilon=self.epsilon, star=star, **own, **tracking(setting.n_arms, self.share))
 
 
 def choose(state: Record, rng: Draws) -> int:

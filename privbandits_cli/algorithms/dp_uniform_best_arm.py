@@ -17,9 +17,9 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.algorithms.best_arm import uniform_best_arm
+from privbandits_cli.algorithms import uniform_best_arm
 from privbandits_cli.games import best_arm, views
-from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.bandit import Draws, One, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
 
@@ -35,8 +35,8 @@ class Parameters(uniform_best_arm.Parameters):
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     noise: Literal["laplace", "gumbel"] = Field("laplace", description="the law of the noise on the sums")
 
-    def periods(self) -> dict[str, int]:
-        return {"laplace" if self.noise == "laplace" else "uniform": 1}
+    def draws(self, setting: Setting) -> dict[str, int | One]:
+        return {"laplace" if self.noise == "laplace" else "uniform": One()}
 
     def state(self, setting: Setting) -> Records:
         return record(

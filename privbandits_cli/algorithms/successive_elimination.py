@@ -14,14 +14,14 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(Eliminating, best_arm.Sure):
-    """β."""
+    """No parameters."""
 
     read = "paper"
     display = "Successive elimination"
     drawn = ()
 
     def state(self, setting: Setting) -> Records:
-        state = record(beta=self.beta, **contest(setting.n_arms))
+        state = record(beta=setting.beta, **contest(setting.n_arms))
         begin(state[0])
         return state
 

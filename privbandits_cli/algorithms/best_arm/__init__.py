@@ -1,1 +1,0 @@
-"""The algorithms of the game `best_arm`, one file each."""
