@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.adversaries import bernoulli
-from privbandits_cli.algorithms.best_arm import dp_sprt, dp_tt
+from privbandits_cli.algorithms import dp_sprt, dp_tt
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.match import Match
 from privbandits_cli.identification import looks
 from privbandits_cli.identification.designs import one_shot_plays, one_shot_test, planning_means
 from privbandits_cli.identification.times import binary_kl, lower_bound
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from privbandits_cli.figures.users import Point
 
 EPSILONS = (0.1, 0.5, 1.0, math.inf)  # of a table
-DRAWN = (0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, math.inf)  # of a figure
+DRAWN = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, math.inf)  # of a figure
 LARGEST = 1e9  # the largest ε of an algorithm
 CAP = 1000  # a simulated study ends after so many times the users of one release
-CHUNK = 10  # trials between two steps of a progress bar
+CHUNK = 32  # trials that are played together, between two steps of a progress bar
 HIGH, HIGHEST = 0.9, 0.99  # quantiles
 
 Watch = Callable[[int, int], None]  # of trials and plays
@@ -275,13 +276,14 @@ def _studies(
     asked: Question, epsilon: float, means: Sequence[float] | Floats, runs: int, seed: int, watch: Watch
 ) -> tuple[Ints, Ints]:
     """Users of simulated sequential studies, and whether they ended before the cap, `[runs]` each."""
-    cap = CAP * asked.one_shot(epsilon)
-    setting = Setting(cap, len(means))
+    setting = Setting(CAP * asked.one_shot(epsilon), len(means), confidence=1 - asked.delta)
     algorithm = learner(asked, min(epsilon, LARGEST)).tuned(setting)
-    adversary, users, certified = bernoulli.Parameters(means=[float(mean) for mean in means]), [], []
+    adversary = bernoulli.Parameters(means=[float(mean) for mean in means])
+    match = Match(adversary, [algorithm], setting, np.array([setting.horizon]), seed)
+    users, certified = [], []
     for start in range(0, runs, CHUNK):
         chunk = range(start, min(start + CHUNK, runs))
-        found = best_arm.play(algorithm, adversary, setting, chunk, seed)
+        found = best_arm.outcomes(best_arm.play(match, chunk)[0])
         users.append(found.pulls)
         certified.append(1 - found.capped.astype(np.int64))
         watch(len(chunk), int(found.pulls.sum()))
@@ -291,10 +293,10 @@ def _studies(
 def learner(asked: Question, epsilon: float) -> best_arm.Algorithm:
     """The sequential design, not tuned; its constants are chosen before the study, so that they cost nothing."""
     if isinstance(asked, Test):
-        return dp_sprt.Parameters(epsilon=epsilon, mu0=asked.null, mu1=asked.alternative, beta=asked.delta)
+        return dp_sprt.Parameters(epsilon=epsilon, mu0=asked.null, mu1=asked.alternative)
     n = asked.one_shot(epsilon) // asked.arms
     first = max(math.ceil(dp_tt.NOISE / epsilon), math.ceil(n / 4))
-    return dp_tt.Parameters(epsilon=epsilon, beta=asked.delta, bonus=3.0, growth=0.5, first=first)
+    return dp_tt.Parameters(epsilon=epsilon, bonus=3.0, growth=0.5, first=first)
 
 
 # ------------------------------------------------------------------------------------------ in words
