@@ -54,14 +54,15 @@ def fill_ratios(top: float, others: Floats, level: float, epsilon: float, out: F
 
 
 def private_ratios(top: float, others: Floats, epsilon: float) -> tuple[Ratios, float]:
-    """r_a(y) for the cost with ε, and the level at which the first of them is infinite."""
+    """r_a(y) for the cost with ε, and the level at which the first of them is infinite, or e^WIDEST."""
 
     def ratios(level: float) -> Floats:
         out = np.empty(len(others))
         compiled(fill_ratios)(top, others, level, epsilon, out)
         return out
 
-    return ratios, min(d_minus(top, float(low), epsilon) for low in others)
+    ends = [(d_minus(top, low, epsilon), private_transport(top, low, 1.0, math.exp(WIDEST), epsilon)) for low in others]
+    return ratios, min(map(min, ends))
 
 
 def gaussian_ratios(top: float, others: Floats) -> tuple[Ratios, float]:

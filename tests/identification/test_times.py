@@ -92,3 +92,13 @@ def test_the_fast_weights_are_the_optimal_ones(means):
     out = np.empty(len(own))
     weights.fill_weights(own, int(np.argmax(own)), out)
     np.testing.assert_allclose(out, times.optimal_weights(own), rtol=2e-5)
+
+
+def test_arms_at_the_ends_of_the_interval():
+    """The times are continuous there. With means 1 and 0 it is 1/ln 2 at equal weights: both meet at ½."""
+    assert times.characteristic_time([1.0, 0.0]) == pytest.approx(1 / math.log(2))
+    for means in ([0.2, 0.0], [1.0, 0.7, 0.6], [0.3, 0.1, 0.0]):
+        inside = np.clip(means, 1e-9, 1 - 1e-9)
+        for epsilon in (0.2, 2.0, math.inf):
+            found = times.characteristic_time(means, epsilon)
+            assert found == pytest.approx(times.characteristic_time(inside, epsilon), rel=1e-5)
