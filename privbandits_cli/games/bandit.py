@@ -329,5 +329,3 @@ class Games(driver.Games):
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = LANES) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; block and width (up to LANES) change only the speed."""
     return driver.play(Games, match, trials, block, width)
-
-

@@ -146,9 +146,7 @@ NAMES = False  # bound to True if there is a step `recommend`
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 
 
-def play_round(
-    state: Record, player: Record, rng: Any, gains: Floats, regrets: Floats, due: int, t: int
-) -> None:
+def play_round(state: Record, player: Record, rng: Any, gains: Floats, regrets: Floats, due: int, t: int) -> None:
     """Round t of a block in one trial, unless it has stopped. `Table` explains the other arguments."""
     if player.answer < 0.0:
         arm = choose(state, rng)
