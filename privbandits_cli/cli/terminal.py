@@ -136,8 +136,8 @@ def print_stopping(plan: "Plan", found: "Mapping[str, Mapping[str, float | None]
     console, keys = stdout(), plan.experiment.keys
     fewest = int(min(numbers["trials"] or 0 for numbers in found.values()))
     of = counted(keys.trials, "trial") if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials} trials"
-    console.print(f"Plays until the answer ({of}): mean and 90 % quantile; a bound on the mean of every learner")
-    console.print("that is as sure and as private; wrong answers | trials without an answer")
+    console.print(f"Plays until the answer ({of}): the mean, and the 90 % quantile.")
+    print(filled("bound: the mean of every learner that is as sure and as private. none: trials without an answer."))
     panels: dict[str, list[list[str]]] = {}
     for curve in (curve for curve in plan.curves if curve.key in found):
         numbers = found[curve.key]
