@@ -79,7 +79,9 @@ class Measured:
     @property
     def game(self) -> str:
         """Curves with equal values have played the same games, trial by trial, if their seeds are equal."""
-        met = {name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension", "confidence")}
+        met = {
+            name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension", "confidence")
+        }
         return json.dumps([self.adversary, self.parameters["adversary"], met], sort_keys=True)
 
 
@@ -135,9 +137,7 @@ def _legends(records: Sequence[Mapping[str, Any]]) -> list[Name]:
     return legends(labels, promised)
 
 
-def _finals(
-    folder: Path, labels: Mapping[str, str]
-) -> tuple[dict[str, dict[int, float]], dict[str, dict[int, int]]]:
+def _finals(folder: Path, labels: Mapping[str, str]) -> tuple[dict[str, dict[int, float]], dict[str, dict[int, int]]]:
     """The regrets in final.csv by curve and trial, NaN without an answer, and the times in the game best_arm.
 
     labels: those of the curves of summary.csv, by their keys.

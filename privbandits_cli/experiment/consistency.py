@@ -16,7 +16,16 @@ FOREIGN = {
     "contextual": ("set", "feedback", "confidence"),
     "best_arm": ("set", "dimension", "feedback", "planned_horizon"),
 }
-SETTING = {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "confidence"}  # what a setting is made of
+SETTING = {
+    "game",
+    "horizon",
+    "planned_horizon",
+    "arms",
+    "set",
+    "dimension",
+    "feedback",
+    "confidence",
+}  # what a setting is made of
 SWEEPABLE = ("horizon", "set", "dimension", "confidence")
 MOST_CURVES = 10_000
 MOST_ROWS = 2_000_000  # the most rows that summary.csv may have

@@ -146,9 +146,7 @@ NAMES = False  # bound to True if there is a step `recommend`
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 
 
-def play_round(
-    state: Record, player: Record, rng: Any, gains: Floats, regrets: Floats, due: int, t: int
-) -> None:
+def play_round(state: Record, player: Record, rng: Any, gains: Floats, regrets: Floats, due: int, t: int) -> None:
     """Round t of a block in one trial, unless it has stopped. `Table` explains the other arguments."""
     if player.answer < 0.0:
         arm = choose(state, rng)
@@ -202,7 +200,8 @@ class Seat(bandit.Seat):
     def play_alone(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> None:
         kernel, (*tables, due) = loop(self.modules, self.records.dtype), given
         for i in range(len(self.records)):
-            kernel(self.records[i : i + 1], marks, found[i], Table(*(column(table, i) for table in tables), due))
+            own = Table._make((*(column(table, i) for table in tables), due))
+            kernel(self.records[i : i + 1], marks, found[i], own)
 
     def over(self) -> bool:
         return bool((self.numbers("answer") >= 0).all())
