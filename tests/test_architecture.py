@@ -46,6 +46,7 @@ ALONE = {
         "cli/figures.py",
         "cli/merge.py",
         "cli/new.py",
+        "cli/plan.py",
         "cli/options.py",
         "cli/include.py",
         "cli/logs.py",

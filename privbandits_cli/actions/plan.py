@@ -73,12 +73,15 @@ class Comparison(NamedTuple):
         return planning_means(self.arms, times * self.gap, self.centre)
 
     def floor(self, epsilon: float) -> int:
+        """The lower bound on the mean number of users of a study that is right whatever the lead is."""
         return math.floor(lower_bound(self.means(), epsilon, self.delta))
 
     def one_shot(self, epsilon: float) -> int:
+        """The users of one release."""
         return self.arms * one_shot_plays(self.arms, self.gap, epsilon, self.delta, self.centre)
 
     def looks(self, epsilon: float) -> looks.Looks:
+        """The plan of a few looks."""
         return looks.planned(self.arms, self.gap, epsilon, self.delta, self.centre)
 
     def leads(self) -> Sequence[int]:
@@ -99,6 +102,7 @@ class Test(NamedTuple):
         return math.floor(binary_kl(self.delta) / least)
 
     def one_shot(self, epsilon: float) -> int:
+        """The users of one release."""
         return one_shot_test(self.null, self.alternative, epsilon, self.delta)[0]
 
 
