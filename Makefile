@@ -22,7 +22,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # each target uses all cores by itself
 .PHONY: help install test test-all test-touched browser report check lint types fig1 figures \
-  counters ope tables wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
+  counters ope plan tables wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,6 +89,9 @@ counters: $(RUN)  ## compute the noise of fourteen counters: results/counters.pn
 
 ope: $(RUN)  ## count how often the intervals of off-policy estimates hold the truth: results/ope.png
 	$(BIN)/python configs/ope.py
+
+plan: $(RUN)  ## count the users of studies by four designs, over ε: results/best_arm_plan.png
+	$(BIN)/python configs/best_arm_plan.py
 
 tables: $(RUN)  ## write the tables of Agarwal & Singh 2017 with measured rates: results/price_tables.md
 	$(BIN)/python configs/price_tables.py

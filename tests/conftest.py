@@ -21,7 +21,7 @@ from privbandits_cli.actions import run
 from privbandits_cli.analysis import manifest
 from privbandits_cli.data.files import PlaysFile
 from privbandits_cli.engine.runner import cores
-from privbandits_cli.games import driver
+from privbandits_cli.games import best_arm, driver
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.match import Match
 from privbandits_cli.numerics.jit import uncompiled
@@ -100,6 +100,12 @@ def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
     return Match(adversary, tuned, setting, rounds, seed)
+
+
+def outcomes(algorithm, adversary, setting, trials, seed=7, block=best_arm.FIRST, width=32):
+    """What some trials of a tuned algorithm in the game best_arm came to."""
+    one = Match(adversary, [algorithm], setting, np.array([int(setting.horizon)]), seed)
+    return best_arm.outcomes(best_arm.play(one, range(trials), block, width)[0])
 
 
 def some(values, *kept):

@@ -5,11 +5,11 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 
 from _generate.markdown import code, line, table
-from privbandits_cli.games import bandit, contextual, linear, players
+from privbandits_cli.games import bandit, best_arm, contextual, linear, players
 from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.games.parameters import Parameters
 
-GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
+GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual, "best_arm": best_arm}
 OURS = {  # members that no file needs to define: files use them, or the package does
     *("game", "later", "formerly", "name", "title", "described", "recorded", "identity", "replace", "untuned"),
     *("built_on", "guarantee", "promises", "promises_all", "stated_delta", "in_lanes", "arms_together"),

@@ -19,6 +19,7 @@ TITLES = {
     "elimination": "Successive elimination",
     "fresh_top_up": "The tree with fresh top-up noise",
     "gaussian": "Gaussian matrices",
+    "growing_sums": "Sums that are released when plays have grown",
     "honaker": "The tree with Honaker's estimates",
     "k_ary": "The k-ary tree",
     "logistic_oracle": "The logistic oracle",
@@ -31,6 +32,7 @@ TITLES = {
     "quadratic_oracle": "The quadratic oracle",
     "shared_top_up": "The tree with shared top-up noise",
     "square_root": "The square root of prefix sums",
+    "top_two": "Leader and challenger",
     "tree": "The tree mechanism",
     "wishart": "Wishart matrices",
 }

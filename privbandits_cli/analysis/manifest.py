@@ -11,7 +11,7 @@ from typing import Any
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
-from privbandits_cli.analysis.folder import file_sha256
+from privbandits_cli.analysis.folder import TABLES, file_sha256
 from privbandits_cli.analysis.rates import theory
 from privbandits_cli.engine.store import Store, source_hash
 from privbandits_cli.experiment import settings
@@ -28,7 +28,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
     """The manifest of a results folder; `run`: command, engine, jobs, start and end, which only the caller knows."""
     wanted = len(plan.curves) * plan.trials
     done = store.count(plan.curves, range(plan.trials))
-    tables = [path for path in (store.folder / "summary.csv", store.folder / "final.csv") if path.exists()]
+    tables = [path for path in (store.folder / name for name in TABLES) if path.exists()]
     resolved, promised = plan.experiment.resolved(), plan.guarantees
     return {
         "schema": SCHEMA,

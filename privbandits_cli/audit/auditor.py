@@ -86,7 +86,7 @@ def audit(
     if gaussian and claim.delta == 0:
         needs = "a views.Noisy of Gaussian noise, which needs a guarantee with δ > 0"
         raise PluginError(f"view returned {needs}", type(algorithm).view)
-    own = algorithm.game == "bandit" and isinstance(view, views.Release)
+    own = isinstance(algorithm, bandit.Algorithm) and isinstance(view, views.Release)
     bit = own and not {"normal", "laplace"} & asked.keys()
     if more and not each:
         bound = given_more(bound, asked, gaussian, bit)
@@ -217,6 +217,8 @@ AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
     ("bandit", views.Release): _audit_released,
     ("bandit", views.Noisy): _audit_noisy,
     ("bandit", views.Arms): audit_arms,
+    ("best_arm", views.Release): _audit_released,
+    ("best_arm", views.Noisy): _audit_noisy,
     ("linear", views.Release): audit_losses,
     ("linear", views.Noisy): audit_prefixes,
     ("linear", views.Leader): audit_leaders,
@@ -228,6 +230,7 @@ AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
 NEEDED: dict[tuple[str, type[Any]], tuple[str, ...]] = {  # functions of the file besides `choose` and `update`
     ("bandit", views.Release): ("released",),
     ("bandit", views.Arms): ("probabilities",),
+    ("best_arm", views.Release): ("released",),
     ("linear", views.Release): ("released",),
     ("contextual", views.Fits): ("probabilities",),
 }

@@ -11,16 +11,27 @@ from privbandits_cli.experiment.settings import listed, n_arms, n_checkpoints, n
 from privbandits_cli.experiment.variants import Variant
 
 FOREIGN = {
-    "bandit": ("set", "dimension", "feedback", "planned_horizon"),
-    "linear": ("arms", "planned_horizon"),
-    "contextual": ("set", "feedback"),
+    "bandit": ("set", "dimension", "feedback", "planned_horizon", "confidence"),
+    "linear": ("arms", "planned_horizon", "confidence"),
+    "contextual": ("set", "feedback", "confidence"),
+    "best_arm": ("set", "dimension", "feedback", "planned_horizon"),
 }
-SETTING = {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}  # what a setting is made of
-SWEEPABLE = ("horizon", "set", "dimension")
+SETTING = {
+    "game",
+    "horizon",
+    "planned_horizon",
+    "arms",
+    "set",
+    "dimension",
+    "feedback",
+    "confidence",
+}  # what a setting is made of
+SWEEPABLE = ("horizon", "set", "dimension", "confidence")
 MOST_CURVES = 10_000
 MOST_ROWS = 2_000_000  # the most rows that summary.csv may have
 INSTEAD = {
     "bandit": "it has arms",
+    "best_arm": "it has arms",
     "linear": "it has a set and a dimension",
     "contextual": "it has arms and a dimension",
 }
@@ -66,7 +77,7 @@ def _foreign(keys: Keys, given: set[str]) -> Iterator[Error]:
     for key in FOREIGN[keys.game]:
         if key in given:
             yield Error((key,), f"the game {keys.game} has no '{key}': {INSTEAD[keys.game]}", at_key=True)
-    if keys.game == "bandit" and not isinstance(keys.arms, int):
+    if keys.game in ("bandit", "best_arm") and not isinstance(keys.arms, int):
         yield Error(("arms",), f"'{keys.arms}' is for the game contextual: give a number")
 
 

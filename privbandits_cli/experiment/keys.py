@@ -86,6 +86,7 @@ class StatedClaim(_Section):
 Named = Literal["simplex", "sphere", "cube"]
 Dimension = Annotated[int, Field(ge=1, le=100_000)]
 Rounds = Annotated[int, Field(ge=1, le=2**50)]
+Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 
 
 class Inequalities(_Section):
@@ -111,7 +112,7 @@ class Keys(_Section):
         None, description="game contextual: tune everything for this longer horizon, and simulate up to `horizon`"
     )
     arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2"] = Field(
-        4, description="K of the game bandit; k of the game contextual, where it may also be `d^2`"
+        4, description="K of the games bandit and best_arm; k of the game contextual, where it may also be `d^2`"
     )
     set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
         "simplex", description="game linear: the decision set, or a list of them; {a: rows, b: numbers} means A x <= b"
@@ -121,6 +122,11 @@ class Keys(_Section):
     )
     feedback: Literal["full", "bandit"] = Field(
         "full", description="game linear: the learner sees the loss vector (full), or only its own loss (bandit)"
+    )
+    confidence: Confidence | Annotated[list[Confidence], Field(min_length=1)] | None = Field(
+        None,
+        description="game best_arm: the least probability of a right answer, and `horizon` is the most rounds of a "
+        "trial; or a list. Left out, `horizon` is a fixed budget",
     )
     trials: int = Field(ge=1, le=10**8, description="N, the number of independent repetitions")
     seed: int = Field(0, ge=0)

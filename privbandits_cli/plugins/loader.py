@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from privbandits_cli.games import bandit, contextual, linear, players
+from privbandits_cli.games import bandit, best_arm, contextual, linear, players
 from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.games.guards import MAKERS
 from privbandits_cli.games.parameters import Parameters
@@ -22,7 +22,7 @@ from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
 from privbandits_cli.plugins.source import Source, sources
 
-GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
+GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual, "best_arm": best_arm}
 
 Check = Callable[[Source, ModuleType], None]
 
