@@ -32,7 +32,12 @@ def _sections() -> Iterator[str]:
         contract = CONTRACTS[game]
         yield f"### {game}\n"
         updates = " or ".join(f"`update({words})`" for words in contract.update.values())
-        yield f"The steps are `choose({contract.choose})` and {updates}.\n"
+        stops = ", `stop(state)`, which returns the answer or -1, and, if you like, `recommend(state)`" * contract.stops
+        yield f"The steps are `choose({contract.choose})` and {updates}{stops}.\n"
+        if contract.stops:
+            yield "The class extends `best_arm.Algorithm`, `best_arm.Sure` or `best_arm.Budgeted`, and has the members of\n"
+            yield "`bandit.Algorithm`; its adversaries are those of `bandit`.\n"
+            continue
         for kind, needed in (("Algorithm", ()), ("Adversary", (contract.rounds, *contract.others))):
             yield _table(f"`{game}.{kind}`", _own(getattr(module, kind)), needed)
 

@@ -25,6 +25,7 @@ FAMILY = {  # the pictures' games -> the section of the index
     "linear": "Online linear optimisation",
     "linear_bandit": "Bandit linear optimisation",
     "contextual": "Contextual linear bandits",
+    "best_arm": "Best-arm identification",
     "contextual_fixed": "Contextual linear bandits",
 }
 
