@@ -180,6 +180,8 @@ def _bounds(known: Mapping[str, Any]) -> Iterator[str]:
     for paragraph in (known["bound"] or "").split("\n\n"):
         yield line(paragraph) + "\n"
     most = known["largest regret"]
+    if not OPPONENTS[known["game"]]:
+        yield "This game counts no regret of plays."
     for _, opponent in OPPONENTS[known["game"]]:
         bound = known[f"bound, {opponent}"]
         if bound is None:
