@@ -105,8 +105,10 @@ class Keys(_Section):
     planned_horizon: Rounds | None = Field(
         None, description="game contextual: tune everything for this longer horizon, and simulate up to `horizon`"
     )
-    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2"] = Field(
-        4, description="K of the games bandit and best_arm; k of the game contextual, where it may also be `d^2`"
+    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2", "means"] = Field(
+        4,
+        description="K of the games bandit and best_arm; k of the game contextual, where it may also be `d^2`. In the "
+        "game best_arm it may be `means`: each adversary has as many arms as it lists means",
     )
     set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
         "simplex", description="game linear: the decision set, or a list of them; {a: rows, b: numbers} means A x <= b"

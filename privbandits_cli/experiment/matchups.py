@@ -38,14 +38,16 @@ def matchups(
         tuned, known = list(_tuned(adversaries, setting, errors)), []
         for variant in tuned:
             assert isinstance(variant.parameters, Adversary)
-            known.append(variant.parameters.revealed(setting))
+            own = _sized(variant.parameters, setting)
+            known.append(variant.parameters.revealed(own))
             if keys.game == "best_arm":
                 assert isinstance(variant.parameters, bandit.Adversary)
-                errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(variant.parameters, setting))
+                errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(variant.parameters, own))
             elif not variant.parameters.bounded:
                 errors.extend(_out_of_bounds(registry, variant.parameters, algorithms))
         # Without a valid adversary the algorithms are still checked.
-        lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or [setting])}
+        without = [setting] if setting.n_arms else []
+        lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or without)}
         stages.append([Matchup(variant, lineups[one], one) for variant, one in zip(tuned, known, strict=True)])
     return () if errors else tuple(matchup for adversary in zip(*stages, strict=True) for matchup in adversary)
 
@@ -89,14 +91,22 @@ def _plays(model: type[Parameters], game: str) -> bool:
     return model.game == ("bandit" if game == "best_arm" else game)
 
 
-def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -> Iterator[Variant]:
+def _sized(player: Parameters, setting: Setting) -> Setting:
+    """The setting with as many arms as an adversary lists means, if the setting leaves their number to it."""
+    means = getattr(player, "means", None)
+    return setting if setting.n_arms or not isinstance(means, list) else setting._replace(n_arms=len(means))
+
+
+def _tuned(variants: Sequence[Variant], given: Setting, errors: list[Error]) -> Iterator[Variant]:
     """The variants with every parameter set; those that cannot play or are listed twice are errors."""
     first: dict[str, Loc] = {}
     for variant in variants:
-        parameters = variant.parameters
+        parameters, setting = variant.parameters, given
         assert isinstance(parameters, Adversary | Algorithm)
         try:
-            unfit = list(parameters.errors(setting))
+            setting = _sized(parameters, given)
+            lacking = f"`arms: means` needs a list of means: give {parameters.name} one"
+            unfit = list(parameters.errors(setting)) if setting.n_arms else [lacking]
             ready = parameters.tuned(setting) if not unfit else parameters
         except COMPUTING as error:
             unfit = [f"cannot be tuned for {failure(setting, error)}"]

@@ -50,8 +50,8 @@ def n_checkpoints(keys: Keys) -> int:
 
 
 def n_arms(keys: Keys, dimension: int) -> int:
-    """K, or d^2 where the config has it so."""
-    return keys.arms if isinstance(keys.arms, int) else dimension**2
+    """K, or d^2 where the config has it so; 0 if each adversary lists its own means."""
+    return keys.arms if isinstance(keys.arms, int) else dimension**2 if keys.arms == "d^2" else 0
 
 
 def played(keys: Keys, setting: Setting) -> int:
