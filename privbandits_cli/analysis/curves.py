@@ -116,6 +116,7 @@ def read(folder: Path, against: str = "", finals: bool = False) -> Curves:
     Raises FileNotFoundError or ValueError with what is wrong. Executes no file of the user's.
     """
     config = read_config(folder)
+    finals = finals or config.get("game") == "best_arm"
     curves = curves_of(folder, finals, named=True)
     if not curves:
         raise ValueError(f"{folder / 'summary.csv'} has no rows to draw")

@@ -53,6 +53,11 @@ class Plot(_Section):
     best: list[str] | None = Field(
         None, description="of curves that differ in these swept parameters only, draw the one with the smallest regret"
     )
+    quantity: Literal["pulls", "wrong"] | None = Field(
+        None,
+        description="game best_arm: draw the plays until the answer, or the share of wrong answers; by default pulls "
+        "with a confidence, and wrong with a fixed budget",
+    )
     width: Literal["one", "two"] | Annotated[float, Field(ge=1.5, le=40)] | None = Field(
         None, description="columns of a paper (3.3 or 6.9 inches), or inches; by default as the panels need"
     )

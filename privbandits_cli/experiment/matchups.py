@@ -7,7 +7,7 @@ from privbandits_cli.experiment.document import Error, Loc, dotted
 from privbandits_cli.experiment.errors import ENOUGH
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.patience import OutOfTime
-from privbandits_cli.experiment.settings import listed, settings
+from privbandits_cli.experiment.settings import listed, settings, sized
 from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games import bandit, best_arm, linear
 from privbandits_cli.games.guards import check_promise
@@ -38,7 +38,7 @@ def matchups(
         tuned, known = list(_tuned(adversaries, setting, errors)), []
         for variant in tuned:
             assert isinstance(variant.parameters, Adversary)
-            own = _sized(variant.parameters, setting)
+            own = sized(variant.parameters, setting)
             known.append(variant.parameters.revealed(own))
             if keys.game == "best_arm":
                 assert isinstance(variant.parameters, bandit.Adversary)
@@ -91,12 +91,6 @@ def _plays(model: type[Parameters], game: str) -> bool:
     return model.game == ("bandit" if game == "best_arm" else game)
 
 
-def _sized(player: Parameters, setting: Setting) -> Setting:
-    """The setting with as many arms as an adversary lists means, if the setting leaves their number to it."""
-    means = getattr(player, "means", None)
-    return setting if setting.n_arms or not isinstance(means, list) else setting._replace(n_arms=len(means))
-
-
 def _tuned(variants: Sequence[Variant], given: Setting, errors: list[Error]) -> Iterator[Variant]:
     """The variants with every parameter set; those that cannot play or are listed twice are errors."""
     first: dict[str, Loc] = {}
@@ -104,7 +98,7 @@ def _tuned(variants: Sequence[Variant], given: Setting, errors: list[Error]) -> 
         parameters, setting = variant.parameters, given
         assert isinstance(parameters, Adversary | Algorithm)
         try:
-            setting = _sized(parameters, given)
+            setting = sized(parameters, given)
             lacking = f"`arms: means` needs a list of means: give {parameters.name} one"
             unfit = list(parameters.errors(setting)) if setting.n_arms else [lacking]
             ready = parameters.tuned(setting) if not unfit else parameters

@@ -35,6 +35,9 @@ NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va
 ARROW: dict[str, Any] = {"ls": "none", "ms": 5, "clip_on": False, "in_layout": False, "zorder": 4}
 DOWN, UP = r"$\downarrow$", r"$\uparrow$"
 MINOR = 4.5  # powers of ten: a logarithmic axis of more has no ticks between them
+MARK: dict[str, Any] = {
+    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 4.5, "ha": "center", "va": "bottom", "in_layout": False,
+}  # fmt: skip
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
 
 
@@ -55,6 +58,8 @@ def draw(axis: Axes, lines: list[Line], scales: tuple[Scale, Scale], styles: Sty
         shown = _line(axis, line, lines, points, style, table.swept)
         ends.append(End(float(line.x[-1]), float(shown[-1]), line.label, style))
         _bars(axis, replace(line, regret=shown), line, points, y, style["color"])
+        for at, height, text in line.marked:
+            axis.annotate(text, (at, height), **MARK, color=style["color"])
         if line.bound is not None:
             at, bound, every = _between(line, line.bound, None, points)
             axis.plot(at, bound, **style | HOLLOW | {"lw": 0.7, "ls": (0, (1, 1.5)), "markevery": every})
@@ -66,7 +71,7 @@ def draw(axis: Axes, lines: list[Line], scales: tuple[Scale, Scale], styles: Sty
         at, regret, every = _between(line, rate.regret, rate, points_of[line.label])
         style, own = styles[rate.title], styles[line.label]
         hollow = own | HOLLOW | {"markevery": every} | style | {"color": own["color"]}
-        axis.plot(at, regret, **(style if rate.asymptotic else hollow))
+        axis.plot(at, regret, **(style if rate.lower else hollow))
         if rate.title not in [end.text for end in ends]:
             ends.append(End(float(at[-1]), float(regret[-1]), rate.title, style))
     _numbers(axis, sorted(feet))
@@ -83,11 +88,14 @@ def _line(
 ) -> Floats:
     """The line with its rings, broken at gaps of a sweep; returns the regrets that are drawn."""
     shown, at_floor = lifted(line, lines)
+    solid = shown if line.hollow is None else np.where(line.hollow, np.nan, shown)
     parts = np.split(np.arange(len(line.x)), gaps(line.x) if swept and not line.level else [])
     for k, part in enumerate(parts):
         every = [int(i - part[0]) for i in points if i in part]
         label = line.label if k == 0 else f"_{line.label}"
-        axis.plot(line.x[part], shown[part], label=label, markevery=every, **style)
+        axis.plot(line.x[part], solid[part], label=label, markevery=every, **style)
+    if line.hollow is not None and line.hollow.any():
+        axis.plot(line.x[line.hollow], shown[line.hollow], **style | {"ls": "none", "mfc": "none", "mew": 0.7})
     rings = [i for i in points if at_floor[i] or line.outside[i]]
     axis.plot(line.x[rings], shown[rings], color=style["color"], **RING)
     return shown

@@ -21,7 +21,7 @@ from privbandits_cli.analysis.theories import Game, theory_between, theory_of
 from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
-from privbandits_cli.figures import prices
+from privbandits_cli.figures import answers, prices
 from privbandits_cli.figures.bulk import Bulk, gaps
 from privbandits_cli.figures.line import Line, alike, lifted
 from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
@@ -60,6 +60,8 @@ class Table:
     width: Literal["one", "two"] | float | None = None  # columns of a paper, or inches; None: by the number of panels
     height: float | None = None  # in inches; None: by the number of rows
     style: str = ""  # a style sheet
+    quantity: str = ""  # what the y axis shows, if it is no regret
+    remarks: tuple[str, ...] = ()  # further notes
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
@@ -69,6 +71,8 @@ class Table:
 
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
+        if self.quantity:
+            return self.x_label, self.quantity
         estimated = estimates_of([line.adversary for lines in self.panels.values() for line in lines])
         regret = "estimated " * bool(estimated) + ("final regret" if self.swept else "regret")
         return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
@@ -76,7 +80,8 @@ class Table:
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show."""
         every = [line for lines in self.panels.values() for line in lines]
-        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.spread}"]
+        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}"]
+        notes += [f"bars: {self.spread}"] if self.bars else []
         if any(line.wide[points].any() for line, points in self._points()):
             notes.append("pale: 5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups")
         notes += estimates_of([line.adversary for line in every])
@@ -89,7 +94,8 @@ class Table:
             notes.append(f"vacuous bounds: {', '.join(label for label, everywhere in vacuous.items() if everywhere)}")
         if any(line.free is not None for line in every):
             notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
-        known = {rate.asymptotic for line in every for rate in line.rates}
+        notes += self.remarks
+        known = {rate.asymptotic for line in every for rate in line.rates if rate.asymptotic or not rate.lower}
         if True in known:
             notes.append("lower bounds: on the mean, and asymptotic: a regret at finite t may be smaller")
         if False in known:
@@ -202,6 +208,8 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
     game = Game(config, registry, trust) if bounds or plot.bounds else None
+    if config.get("game") == "best_arm":
+        return _of_answers(found, game, f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round")
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against
@@ -226,6 +234,33 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         width=plot.width,
         height=plot.height,
         best=tuple(map(found.symbol, plot.best or ())),
+    )
+
+
+def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
+    """The lines of the game best_arm."""
+    plot, shown = found.plot, answers.kind(found)
+    panels: dict[Name, list[Line]] = {}
+    for title, members in found.panels().items():
+        pairs = answers.lines(found, members, shown)
+        told = game is not None and bool(plot.against) and shown.y == answers.KINDS["pulls", True].y
+        panels[title] = [
+            _with_theory(line, joined, game, plot.against) if game and told and not line.level else line
+            for line, joined in pairs
+        ]
+    return Table(
+        panels={title: lines for title, lines in panels.items() if lines},
+        x_label=x_label,
+        centre=shown.centre,
+        bars=shown.bars,
+        bar_rounds=plot.bars,
+        log=plot.log,
+        wanted=found.wanted,
+        font=plot.font,
+        width=plot.width,
+        height=plot.height,
+        quantity=shown.y,
+        remarks=tuple(answers.remarks(panels)),
     )
 
 

@@ -126,7 +126,7 @@ def _lower_bounds(lines: Sequence[Line]) -> dict[str, dict[float, Cell]]:
     found: dict[str, dict[float, Cell]] = {}
     for line in lines:
         for rate in line.rates:
-            if rate.asymptotic:
+            if rate.lower:
                 cells = found.setdefault(rate.title, {})
                 for x, regret in zip(line.x.tolist(), rate.regret.tolist(), strict=True):
                     cells[x] = Cell(min(regret, cells[x].regret) if x in cells else regret, 0.0, 0.0)

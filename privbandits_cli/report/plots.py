@@ -203,10 +203,10 @@ def _rates(lines: Sequence[Line], style_of: dict[str, Style], y: Scale) -> Itera
     names = list(dict.fromkeys(rate.title for line in lines for rate in line.rates))
     for line, rate in rates_of(lines):
         dash, style = RATES[names.index(rate.title) % len(RATES)], style_of[line.label]
-        ink = INK if rate.asymptotic else style.colour
+        ink = INK if rate.lower else style.colour
         ends = _hollow(style, np.isin(line.x, line.x[[0, -1]]))
-        yield ({"mode": "lines"} if rate.asymptotic else ends) | {
-            "type": "scatter", "legendgroup": rate.title if rate.asymptotic else line.label,
+        yield ({"mode": "lines"} if rate.lower else ends) | {
+            "type": "scatter", "legendgroup": rate.title if rate.lower else line.label,
             "name": _wrapped(rate.title), "x": line.x.tolist(), "y": _at(y, rate.regret),
             "customdata": list(map(amount, rate.regret)), "hovertemplate": HOVER, "line": _stroke(ink, 0.9, dash),
         }  # fmt: skip
