@@ -190,7 +190,8 @@ def _keep_included(plan: Plan, store: Store) -> None:
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
     """Write config.yaml, the CSVs, the manifest, the crate, and the figure if any of its sources changed.
 
-    There is no figure of the game best_arm. A shard gets the manifest only: its CSVs and figure could be mistaken for those of the whole experiment.
+    There is no figure of the game best_arm. A shard gets the manifest only: its CSVs and figure could be mistaken for
+    those of the whole experiment.
     run: how trials were run; None if none were, and the manifest then keeps its record of the last run.
     """
     _keep_included(plan, store)

@@ -136,19 +136,20 @@ def print_stopping(plan: "Plan", found: "Mapping[str, Mapping[str, float | None]
     console, keys = stdout(), plan.experiment.keys
     fewest = int(min(numbers["trials"] or 0 for numbers in found.values()))
     of = counted(keys.trials, "trial") if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials} trials"
-    console.print(f"Plays until the answer, and wrong answers ({of})")
+    console.print(f"Plays until the answer ({of}): the mean, and the 90 % quantile.")
+    print(filled("bound: the mean of every learner that is as sure and as private. none: trials without an answer."))
     panels: dict[str, list[list[str]]] = {}
     for curve in (curve for curve in plan.curves if curve.key in found):
         numbers = found[curve.key]
         plays = [whole(numbers[name]) for name in ("pulls_mean", "pulls_q90", "lower_2025")]
-        counts = [whole(numbers[name]) for name in ("wrong", "capped")]
+        counts = " | ".join(whole(numbers[name]) for name in ("wrong", "capped"))
         horizon = f", T = {curve.horizon:,}" if isinstance(keys.horizon, list) else ""
         panels.setdefault(f"{curve.title.in_symbols()}{horizon}", []).append(
-            [plan.legends[curve.key].in_symbols(), *plays, *counts]
+            [plan.legends[curve.key].in_symbols(), *plays, counts]
         )
     for title, rows in panels.items():
         print()
-        _print_columns(title, ["mean", "90 % at most", "any needs", "wrong", "capped"], rows)
+        _print_columns(title, ["mean", "90 %", "bound", "wrong | none"], rows)
     names = ", ".join(sorted(path.name for path in folder.glob("*.csv")))
     console.print(f"\n{folder}/: {names}, manifest.json; no figure is drawn of this game")
 

@@ -37,14 +37,14 @@ def matchups(
             break
         tuned, known = list(_tuned(adversaries, setting, errors)), []
         for variant in tuned:
-            assert isinstance(variant.parameters, Adversary)
-            own = sized(variant.parameters, setting)
-            known.append(variant.parameters.revealed(own))
+            adversary, own = variant.parameters, sized(variant.parameters, setting)
+            assert isinstance(adversary, Adversary)
+            known.append(adversary.revealed(own))
             if keys.game == "best_arm":
-                assert isinstance(variant.parameters, bandit.Adversary)
-                errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(variant.parameters, own))
-            elif not variant.parameters.bounded:
-                errors.extend(_out_of_bounds(registry, variant.parameters, algorithms))
+                assert isinstance(adversary, bandit.Adversary)
+                errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(adversary, own))
+            elif not adversary.bounded:
+                errors.extend(_out_of_bounds(registry, adversary, algorithms))
         # Without a valid adversary the algorithms are still checked.
         without = [setting] if setting.n_arms else []
         lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or without)}
@@ -67,10 +67,10 @@ def of_the_game(
         experts = (
             kind == "adversaries" and keys.game == "linear" and ("set" in invalid or listed(keys.set) == ["simplex"])
         )
-        arms = isinstance(player, bandit.Adversary)
+        foe = player if isinstance(player, bandit.Adversary) else None
         if isinstance(player, Algorithm) and keys.game in player.also:
             fitting.append(replace(variant, parameters=player.in_game(keys.game)))
-        elif player.game != keys.game and not (arms and (keys.game == "best_arm" or (experts and player.bounded))):
+        elif player.game != keys.game and not (foe and (keys.game == "best_arm" or (experts and foe.bounded))):
             fit = ", ".join(name for name, model in registry.every(kind) if _plays(model, keys.game))
             why = f"{player.name} plays the game {player.game}, not {keys.game}"
             if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":

@@ -256,7 +256,8 @@ class Seat(driver.Seat):
 class Games(driver.Games):
     """The games of a group of trials."""
 
-    width, seat = WIDTH, Seat
+    width = WIDTH
+    seat: ClassVar[Callable[..., driver.Seat]] = Seat
 
     def __init__(self, match: Match, trials: Sequence[int], wanted: int, block: int) -> None:
         super().__init__(match, trials, wanted, block)

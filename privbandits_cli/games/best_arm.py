@@ -200,7 +200,8 @@ class Seat(bandit.Seat):
     def play_alone(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> None:
         kernel, (*tables, due) = loop(self.modules, self.records.dtype), given
         for i in range(len(self.records)):
-            kernel(self.records[i : i + 1], marks, found[i], Table(*(column(table, i) for table in tables), due))
+            own = Table._make((*(column(table, i) for table in tables), due))
+            kernel(self.records[i : i + 1], marks, found[i], own)
 
     def over(self) -> bool:
         return bool((self.numbers("answer") >= 0).all())

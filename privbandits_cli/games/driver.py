@@ -184,8 +184,8 @@ def _play_group(games: type[Games], match: Match, wanted: Sequence[int], block: 
                 found[k, :, inside.stop :] = regrets[:, -1:]
                 del playing[k]
     for k, seat in enumerate(seats):
-        for column, field in enumerate(games.extra, len(checkpoints)):
-            found[k, :, column] = seat.numbers(field)[: len(wanted)]
+        for at, field in enumerate(games.extra, len(checkpoints)):
+            found[k, :, at] = seat.numbers(field)[: len(wanted)]
     return found
 
 

@@ -31,7 +31,7 @@ def plain(module: str) -> dict[str, Callable[..., Any]]:
     describe. Only files that play the game best_arm have a step `stop`, and some have `recommend`.
     """
     files = [sys.modules[model.__module__] for model in import_module(module).Parameters.__mro__]
-    found = {}
+    found: dict[str, Callable[..., Any]] = {}
     for step in STOPPING if import_module(module).Parameters.plays("best_arm") else ():
         steps = (getattr(file, step, unbound) for file in files)
         if one := next((one for one in steps if inspect.isfunction(one) and one is not unbound), None):

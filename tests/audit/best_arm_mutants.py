@@ -54,7 +54,8 @@ MUTANTS = [
     Mutant(
         "noise drawn once",
         "dp_halving",
-        noise("state.kept") | before("    if state.cycle ==", "state.kept = state.kept or rng.laplace"),
+        noise("state.kept")
+        | before("    if state.cycle == state.cycles - 1", "state.kept = state.kept or rng.laplace"),
         kept=True,
     ),
     Mutant(
