@@ -3,7 +3,7 @@
 `plot.quantity` of the config chooses between times and errors, and `plot.against` what they are drawn over:
 
 - `pulls` against a parameter: the mean time with its interval. If trials reached the cap, the mean is unknown; then the
-  median with quantiles, and a number that says how many.
+  median with quantiles, and a number that says how many. If more than half did, nothing.
 - `pulls` over the rounds: the share of the trials that have not stopped.
 - `wrong` against a parameter: the share of the trials with a wrong answer, with its interval.
 - `wrong` over the rounds: the share of wrong ones among the arms that would be named then.
@@ -49,7 +49,8 @@ class Kind:
     y: str
     centre: str
     bars: str
-    points: Callable[[Measured], Sequence[Point]]  # of a curve; against a parameter there is one, without its x
+    points: Callable[[Measured], Sequence[Point]]  # of a curve; against a parameter there is one at most, without its x
+    bounded: bool = False  # whether there are lower bounds
 
 
 def kind(found: Curves) -> Kind:
@@ -63,18 +64,24 @@ def lines(found: Curves, members: Sequence[Measured], shown: Kind) -> Iterator[t
     """The lines of a panel, each with its curves; a learner without the parameter on the x axis is a level line."""
     against = found.plot.against
     ends = [float(curve.swept[against]) for curve in members if against in curve.swept]
+    bounds = [(min(ends), 1), (max(ends), 0)] if ends else []
     for joined in found.lines(members):
         first = joined[0]
         if not against:
             points = list(shown.points(first))
         elif against in first.swept:
-            points = [replace(shown.points(one)[0], x=float(one.swept[against])) for one in joined]
+            points = [replace(point, x=float(one.swept[against])) for one in joined for point in shown.points(one)]
         else:  # drawn from end to end, without bars
-            level = replace(shown.points(first)[0], below=0.0, above=0.0)
-            points = [replace(level, x=min(ends)), replace(level, x=max(ends), mark="")]
+            level = [replace(point, below=0.0, above=0.0) for point in shown.points(first)]
+            points = [replace(point, x=x, mark=point.mark * first) for point in level for x, first in bounds]
         if points:
             line = _line(found, first, points, min(len(one.pulls) for one in joined))
             yield replace(line, level=bool(against) and against not in first.swept), joined
+
+
+def values(joined: Sequence[Measured], against: str) -> Floats:
+    """The values of the parameter on the x axis of the curves of a line."""
+    return np.array([float(curve.swept[against]) for curve in joined])
 
 
 def _line(found: Curves, first: Measured, points: Sequence[Point], trials: int) -> Line:
@@ -101,8 +108,10 @@ def _line(found: Curves, first: Measured, points: Sequence[Point], trials: int) 
 
 
 def _times(curve: Measured) -> list[Point]:
-    """The mean time, or the median if trials reached the cap."""
+    """The mean time; the median if trials reached the cap; nothing if more than half did."""
     times, capped, n = _pulls(curve), _capped(curve), len(curve.pulls)
+    if capped > n / 2:
+        return []
     if capped:
         low, middle, high = np.quantile(times, (0.1, 0.5, 0.9)).tolist()
         return [Point(math.nan, middle, middle - low, high - middle, mark=f"{whole(capped)}/{whole(n)}")]
@@ -150,17 +159,19 @@ def _capped(curve: Measured) -> int:
 
 EXACT = "95 % interval of Clopper & Pearson"
 KINDS = {  # by `plot.quantity`, and whether it is drawn against a parameter
-    ("pulls", True): Kind("plays until the answer", "mean", "95 % interval of the mean", _times),
+    ("pulls", True): Kind("plays until the answer", "mean", "95 % interval of the mean", _times, bounded=True),
     ("pulls", False): Kind("share of trials without an answer yet", "share", "", _going_on),
     ("wrong", True): Kind("share of wrong answers", "share", EXACT, _errors),
     ("wrong", False): Kind("share of wrong recommendations", "share", EXACT, _anytime),
 }
 
 
-def remarks(panels: Mapping[Name, Sequence[Line]]) -> list[str]:
-    """What hollow markers, numbers above points and grey lines of the figure say."""
+def remarks(found: Curves, panels: Mapping[Name, Sequence[Line]]) -> list[str]:
+    """What hollow markers, numbers above points, gaps and grey lines of the figure say."""
     every = [line for lines in panels.values() for line in lines]
     notes = []
+    if kind(found).points is _times and any(not _times(curve) for curve in found.drawn):
+        notes.append("no point where more than half of the trials reached the cap")
     if any(line.hollow is not None and line.hollow.any() for line in every):
         notes.append("hollow: no trial was wrong, and the marker is at the upper end of the interval")
     if any(line.marked for line in every):

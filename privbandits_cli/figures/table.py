@@ -242,12 +242,14 @@ def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
     plot, shown = found.plot, answers.kind(found)
     panels: dict[Name, list[Line]] = {}
     for title, members in found.panels().items():
-        pairs = answers.lines(found, members, shown)
-        told = game is not None and bool(plot.against) and shown.y == answers.KINDS["pulls", True].y
-        panels[title] = [
-            _with_theory(line, joined, game, plot.against) if game and told and not line.level else line
-            for line, joined in pairs
-        ]
+        panels[title] = []
+        for line, joined in answers.lines(found, members, shown):
+            if game and shown.bounded and not line.level and not any(one.rates for one in panels[title]):
+                x = answers.values(joined, plot.against)
+                known = _with_theory(replace(line, x=x), joined, game, plot.against)
+                rates = tuple(rate._replace(regret=rate.regret[np.isin(x, line.x)]) for rate in known.rates)
+                line = replace(line, rates=rates, fine=known.fine)
+            panels[title].append(line)
     return Table(
         panels={title: lines for title, lines in panels.items() if lines},
         x_label=x_label,
@@ -260,7 +262,7 @@ def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
         width=plot.width,
         height=plot.height,
         quantity=shown.y,
-        remarks=tuple(answers.remarks(panels)),
+        remarks=tuple(answers.remarks(found, panels)),
     )
 
 
