@@ -178,5 +178,7 @@ def remarks(found: Curves, panels: Mapping[Name, Sequence[Line]]) -> list[str]:
         capped = "so many trials reached the cap, so the median and the quantiles 10 % and 90 % are drawn"
         notes.append(f"numbers above points: {capped}")
     if any(line.rates for line in every):
-        notes.append("lower bounds: on the mean, for every learner with this confidence and this ε of the central model")
+        notes.append(
+            "lower bounds: on the mean, for every learner with this confidence and this ε of the central model"
+        )
     return notes

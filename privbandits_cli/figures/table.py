@@ -191,12 +191,19 @@ class Table:
         return self.price.free if self.price else 0.0
 
 
-def read(folder: Path, bounds: bool = False, against: str = "", trust: Trust = NOBODY) -> Table:
+def read(
+    folder: Path,
+    bounds: bool = False,
+    against: str = "",
+    trust: Trust = NOBODY,
+    quantity: Literal["pulls", "wrong"] | None = None,
+) -> Table:
     """Read a results folder; bounds: with the theorems' regret bounds; against: a swept parameter for the x axis.
 
+    quantity: what is drawn of the game best_arm.
     Raises FileNotFoundError or ValueError with what is wrong. For `trust` see `table`.
     """
-    return table(curves.read(folder, against), bounds, trust)
+    return table(curves.read(folder, against, quantity=quantity), bounds, trust)
 
 
 def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
