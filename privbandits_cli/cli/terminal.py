@@ -103,12 +103,12 @@ def print_result(plan: "Plan", figure: "Figure", done: int, folder: Path) -> Non
     console, keys = stdout(), plan.experiment.keys
     if keys.plot.against:
         over = f" over {figure.floor}'s" if figure.ratio else ""
-        console.print(f"Final regret ({figure.centre}){over} against {figure.x_label}")
+        console.print(f"{figure.final.capitalize()} ({figure.centre}){over} against {figure.x_label}")
     else:
         after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
         which = f", at the worst {keys.plot.worst}" if keys.plot.worst else ""
         of = counted(keys.trials, "trial") if done == keys.trials else f"PARTIAL, {done} to {keys.trials} trials"
-        console.print(f"Regret after {after} rounds{which} ({figure.centre} of {of})")
+        console.print(f"{figure.regret.capitalize()} after {after} rounds{which} ({figure.centre} of {of})")
     for final in finals(figure):
         if keys.plot.against:
             print()

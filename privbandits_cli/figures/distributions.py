@@ -16,6 +16,7 @@ from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.figures.styles import Drawn
+from privbandits_cli.figures.table import counts_of
 from privbandits_cli.numerics.types import Floats
 
 MOST_POINTS = 800  # with more trials, only the outermost ones and evenly spaced ranks are drawn
@@ -101,7 +102,7 @@ def distribution(curves: Curves) -> Distributions:
     note = "points: trials; box: quartiles and median; whiskers: 5 % and 95 % quantiles"
     if curves.timed and any(np.isnan(list(curve.finals.values())).any() for curve in curves.drawn):
         note += "; a trial without an answer is at the cap"
-    return _figure(curves, panels, "plays until the answer" if curves.timed else "final regret", note, paired=False)
+    return _figure(curves, panels, _counts(curves) or "final regret", note, paired=False)
 
 
 def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions:
@@ -128,7 +129,7 @@ def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions
         raise Unpaired(_no_pair(curves, pair))
     less = "fewer plays" if curves.timed else "less regret"
     note = f"below 0: {less}; points: trials; diamond: mean, with its 95 % bootstrap interval"
-    label = f"difference of {'plays' if curves.timed else 'final regrets'}, trial by trial"
+    label = f"difference of {_counts(curves) or 'final regrets'}, trial by trial"
     return _figure(curves, panels, label, note, paired=True)
 
 
@@ -178,6 +179,12 @@ def _figure(
         for curve in curves.drawn
     ]
     return Distributions(panels, scales, x_label, note, paired, min(sizes), curves.wanted, drawn, curves.plot.font)
+
+
+def _counts(curves: Curves) -> str:
+    if curves.timed:
+        return "plays until the answer"
+    return counts_of(curve.adversary for curve in curves.every)
 
 
 def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Measured]]]:

@@ -14,6 +14,9 @@ STROKES: tuple[Stroke, ...] = (  # the dotted ones, which look like a bound, are
     (), (3.7, 1.6), (6.4, 1.6, 1, 1.6), (4, 1, 1, 1, 1, 1), (1.8, 0.9), (5, 1, 2, 1), (9, 2), (9, 2, 1, 2),
     (9, 1.5, 3, 1.5), (5, 1, 5, 1, 1, 1), (1, 1), (1, 2.2),
 )  # fmt: skip
+# The strokes of rates, none dotted either, and their colour if they are about every learner.
+RATES: tuple[Stroke, ...] = ((8, 2), (8, 2, 1, 2), (3, 3), (8, 2, 1, 2, 1, 2), (3, 8))
+RATE = "#555555"
 Shape = tuple[str, Stroke]  # a marker and a stroke
 SHAPES = [(marker, stroke) for stroke in STROKES for marker in MARKERS]
 

@@ -22,8 +22,8 @@ from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import answers, prices
-from privbandits_cli.figures.bulk import Bulk, gaps
-from privbandits_cli.figures.line import Line, alike, lifted
+from privbandits_cli.figures.bulk import Bulk
+from privbandits_cli.figures.line import Line, alike
 from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
 from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats
@@ -69,21 +69,29 @@ class Table:
         """Trials of the line that has the fewest."""
         return min(line.trials for lines in self.panels.values() for line in lines)
 
+    @property
+    def regret(self) -> str:
+        """What the regret is called."""
+        met = [line.adversary for lines in self.panels.values() for line in lines]
+        return counts_of(met) or ("estimated regret" if estimates_of(met) else "regret")
+
+    @property
+    def final(self) -> str:
+        """What the regret at the horizon is called."""
+        return self.regret.replace("regret", "final regret")
+
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
         if self.quantity:
             return self.x_label, self.quantity
-        estimated = estimates_of([line.adversary for lines in self.panels.values() for line in lines])
-        regret = "estimated " * bool(estimated) + ("final regret" if self.swept else "regret")
-        return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
+        y = self.final if self.swept else self.regret
+        return self.x_label, f"{y} / {self.floor}'s" if self.ratio else y
 
     def notes(self) -> list[str]:
-        """What the lines and bars of the figure show."""
+        """What the lines and bars of the figure show, besides its marks."""
         every = [line for lines in self.panels.values() for line in lines]
         notes = [f"{self.centre} of {counted(self.fewest, 'trial')}"]
         notes += [f"bars: {self.spread}"] if self.bars else []
-        if any(line.wide[points].any() for line, points in self._points()):
-            notes.append("pale: 5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups")
         notes += estimates_of([line.adversary for line in every])
         if self.best:
             notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
@@ -102,44 +110,6 @@ class Table:
             notes.append("thin: bounds for every learner that is equally private; orders are drawn with constant 1")
         notes += dict.fromkeys(f"no bound of {line.label.base}: {line.untold}" for line in every if line.untold)
         return notes
-
-    def axes_notes(self) -> list[str]:
-        """What axes of regrets that are not linear show near 0, and what they leave out."""
-        drawn = [
-            (line, points, self.axes(lines)[1])
-            for lines in self.panels.values()
-            for line, points in zip(lines, self.marked(lines), strict=True)
-        ]
-        notes = []
-        if any(y.kind == "asinh" for _, _, y in drawn):
-            notes.append("axis with negative regrets: linear near 0, logarithmic far from it")
-        if any(beyond(*each) for each in drawn):
-            notes.append("arrow: the bar ends at this regret, below the axis")
-        if any(y.kind == "log" and (line.regret <= 0).any() for line, _, y in drawn):
-            notes.append("regrets of 0 are below the axis")
-        if any((line.regret[points] + line.above[points] > y.high).any() for line, points, y in drawn):
-            notes.append("arrow up: the bar ends above the axis")
-        if any(line.regret.max() > y.high for line, _, y in drawn):
-            notes.append(f"regrets above {self.top:,g} are beyond the axis")
-        return notes
-
-    def marks(self) -> list[str]:
-        """What rings and gaps of the figure say."""
-        every = [(line, lines) for lines in self.panels.values() for line in lines]
-        notes = []
-        if any(line.outside[points].any() for line, points in self._points()):
-            notes.append(f"ring: the {self.centre} is outside the 5 % and 95 % quantiles of the trials")
-        if any(lifted(line, lines)[1].any() for line, lines in every):
-            chance = f"the {self.centre} is lower by no more than chance"
-            notes.append(f"ring on a curve without privacy: moved up to it, since {chance}")
-        if self.swept and any(len(gaps(line.x)) for line, _ in every if not line.level):
-            notes.append("no line where values in between were left out")
-        return notes
-
-    def _points(self) -> list[tuple[Line, NDArray[np.int64]]]:
-        """Every line with its points that have a marker."""
-        panels = self.panels.values()
-        return [pair for lines in panels for pair in zip(lines, self.marked(lines), strict=True)]
 
     def axes(self, lines: Sequence[Line]) -> tuple[Scale, Scale]:
         """The axes of a panel; a logarithmic one of regrets has room for the numbers that stand at its lower end."""
@@ -278,6 +248,13 @@ def estimates_of(adversaries: Iterable[str]) -> list[str]:
     known = dict(Registry().every("adversaries"))
     said = {name: getattr(known[name], "estimate", "") for name in adversaries if name in known}
     return [f"regret against {name}: an estimate, {text}" for name, text in said.items() if text]
+
+
+def counts_of(adversaries: Iterable[str]) -> str:
+    """What the regret against these adversaries is the number of; empty if they have no such thing in common."""
+    known = dict(Registry().every("adversaries"))
+    counts = {getattr(known.get(name), "counts", "") for name in adversaries}
+    return counts.pop() if len(counts) == 1 else ""
 
 
 def _registry(folder: Path, trust: Trust) -> Registry:

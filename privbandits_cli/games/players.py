@@ -96,6 +96,7 @@ class Adversary(Parameters):
 
     bounded: ClassVar[bool] = True  # every gain is in [0, 1], every loss in the loss set
     estimate: ClassVar[str] = ""  # what the regret is, where it is only an estimate
+    counts: ClassVar[str] = ""  # what the regret is the number of, if of anything
 
     def revealed(self, setting: Setting) -> Setting:
         """What an algorithm may know of the game against this adversary, tuned."""

@@ -70,7 +70,9 @@ class ReportData:
             return table.quantity.capitalize() + against
         after = f" after {horizon:,} rounds" if isinstance(horizon, int) else ""
         over = f", as multiples of {table.floor}'s" if table.ratio else ""
-        return f"Regret{after}{over}" + ("" if table.x_label == "round" else f" against {table.labels()[0]}")
+        return f"{table.regret.capitalize()}{after}{over}" + (
+            "" if table.x_label == "round" else f" against {table.labels()[0]}"
+        )
 
 
 @dataclass(frozen=True)

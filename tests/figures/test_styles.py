@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privbandits_cli.figures import plot, styles, table
+from privbandits_cli.figures import plot, shown, styles, table
 from privbandits_cli.figures.styles import Drawn, Style
 from privbandits_cli.plugins.registry import Registry
 from privbandits_cli.report import plots
@@ -155,13 +155,14 @@ def test_colours_by_the_order_in_a_figure_would_be_found(figures):
 
 
 def test_the_page_has_the_colours_of_the_picture():
-    read = table.read(committed() / "results" / "price_experts")
-    looks, pictured = styles.styles_of(read.drawn()), plot.line_styles(read.drawn())
-    title, lines = next(iter(read.panels.items()))
-    traces = [trace for trace in plots.line_plot(title, lines, read, looks, "")["data"] if "error_y" in trace]
-    for line, trace in zip(lines, traces, strict=True):
-        assert trace["line"]["color"] == trace["marker"]["color"] == pictured[line.label]["color"]
-        assert trace["marker"]["symbol"] == plots.SYMBOLS[pictured[line.label]["marker"]]
+    sheet = shown.sheet(table.read(committed() / "results" / "price_experts"))
+    pictured = plot.line_styles(sheet.styles)
+    title, panel = next(iter(sheet.panels.items()))
+    traces = [trace for trace in plots.line_plot(title, sheet, "")["data"] if "error_y" in trace]
+    for line, trace in zip(panel.lines, traces, strict=True):
+        look = pictured[line.line.label]
+        assert trace["line"]["color"] == trace["marker"]["color"] == look["color"]
+        assert trace["marker"]["symbol"] == plots.SYMBOLS[look["marker"]]
 
 
 def test_a_users_algorithm_keeps_its_style():
