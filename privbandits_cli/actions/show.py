@@ -120,6 +120,7 @@ def facts(
         "arms": setting.n_arms,
         "set": setting.space.name if setting.space else None,
         "dimension": setting.contexts.dimension if setting.contexts else None,
+        "confidence": setting.confidence,
         "tuned": {key: value for key, value in ready.described().items() if key != "name"},
         "instances": next(filter(None, means), {}),
     }

@@ -71,9 +71,10 @@ BASELINES = (
     # contextual bandits; those with an oracle are also below, for private oracles
     Family(BLACK, {"linucb": "o", "lints": "s"}),
     Family(DARK, {"squarecb": "s", "fastcb": "^", "vpo": "X", "bpo": "*", "regcb": "p"}, first=2),
-    # best-arm identification, where dp_se plays, too
-    Family(BLACK, {"eb_tci": "o", "successive_elimination": "s"}),
-    Family(DARK, {"track_and_stop": "*", "uniform_best_arm": "h"}, first=2),
+    # best-arm identification
+    Family(BLACK, {"eb_tci": "o", "track_and_stop": "<"}),
+    Family(DARK, {"successive_elimination": ">"}, first=2),
+    Family(LIGHT, {"uniform_best_arm": "h"}),
 )  # fmt: skip
 
 # Private algorithms have a hue. Families that share a hue belong to different games, are alike, or seldom meet.
@@ -101,13 +102,13 @@ FAMILIES = (
     Family(SKY, {"squarecb": "s", "fastcb": "^"}),  # the gap to the predicted best
     Family(GOLD, {"vpo": "X", "bpo": "*"}),  # optimised policies
     Family(INDIGO, {"regcb": "p"}),  # confidence sets of regressors
-    # best-arm identification
-    Family(INDIGO, {"dp_tt": "D"}),  # top two on all gains of an arm
-    Family(GOLD, {"adap_tt": "v", "adap_tt_star": "X"}),  # top two on the last phase
-    Family(GREEN, {"dp_uniform": "s", "dp_uniform_best_arm": "p"}),  # equal plays of all arms
-    Family(PURPLE, {"dp_halving": "h"}),  # elimination
-    Family(VERMILION, {"ctb_tt": "P"}),  # noise that users add
-    Family(BLUE, {"dp_sprt": "<"}),  # a test of one mean, or of two arms
+    # best-arm identification; DP-SE is above
+    Family(BLUE, {"dp_tt": "D"}),  # top two, all gains in the sums
+    Family(INDIGO, {"adap_tt": "P", "adap_tt_star": "X"}),  # top two, the last phase alone
+    Family(VERMILION, {"ctb_tt": "v"}),  # reports of users
+    Family(GREEN, {"dp_uniform": "s", "dp_uniform_best_arm": "h"}, first=1),  # arms in turn
+    Family(PURPLE, {"dp_sprt": "p"}),  # a test whose noisy sums are secret
+    Family(GOLD, {"dp_halving": "*"}),  # sequential halving
 )
 PLAIN = {name: style for family in BASELINES for name, style in family.styles().items()}
 PRIVATE = {name: style for family in FAMILIES for name, style in family.styles().items()}
