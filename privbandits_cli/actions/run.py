@@ -190,8 +190,7 @@ def _keep_included(plan: Plan, store: Store) -> None:
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
     """Write config.yaml, the CSVs, the manifest, the crate, and the figure if any of its sources changed.
 
-    There is no figure of the game best_arm. A shard gets the manifest only: its CSVs and figure could be mistaken for
-    those of the whole experiment.
+    A shard gets the manifest only: its CSVs and figure could be mistaken for those of the whole experiment.
     run: how trials were run; None if none were, and the manifest then keeps its record of the last run.
     """
     _keep_included(plan, store)
@@ -207,11 +206,11 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     for name, parts in summary.tables(plan, store):
         write_atomically(store.folder / name, (part.encode() for part in parts))
         tables.append(name)
-    pictures = [] if summary.stops(plan) else [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
+    pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
     made = _manifest(plan, store, failures, run, figure_of=_before(store).get("figure_of"))
     _write_manifest(store, made)  # the figure takes the names of its curves from there
     sources = write.sources(store.folder)
-    if pictures and (sources != made["figure_of"] or not all(picture.exists() for picture in pictures)):
+    if sources != made["figure_of"] or not all(picture.exists() for picture in pictures):
         from privbandits_cli.figures import plot, table
 
         plot.save(plot.figure(table.read(store.folder)), store.folder, plan.name, FIGURES)

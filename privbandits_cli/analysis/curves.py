@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from privbandits_cli.analysis.folder import read_config
 from privbandits_cli.analysis.measured import AGAIN, Measured, curves_of
@@ -34,6 +34,11 @@ class Curves:
         """A parameter as the field writes it; the dimension is d in a contextual game and N in a linear one."""
         letter = "d" if self.config.get("game") == "contextual" else "N"
         return letter if parameter == "dimension" else symbol(parameter)
+
+    @property
+    def timed(self) -> bool:
+        """Whether trials are compared by their times: in the game best_arm with a confidence."""
+        return self.config.get("game") == "best_arm" and self.config.get("confidence") is not None
 
     @property
     def wanted(self) -> int:
@@ -111,20 +116,27 @@ def _power(n: int) -> str:
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else str(n)
 
 
-def read(folder: Path, against: str = "", finals: bool = False) -> Curves:
-    """Read a results folder; against: replaces the config's own; finals: with the final regret of each trial.
+def read(
+    folder: Path, against: str = "", finals: bool = False, quantity: Literal["pulls", "wrong"] | None = None
+) -> Curves:
+    """Read a results folder; finals: with the final regret of each trial, as always in the game best_arm.
+
+    against, quantity: replace the config's own.
 
     Raises FileNotFoundError or ValueError with what is wrong. Executes no file of the user's.
     """
     config = read_config(folder)
-    if config.get("game") == "best_arm":
-        raise ValueError(f"{folder}: no figure or page is made of the game best_arm yet: see stopping.csv there")
+    finals = finals or config.get("game") == "best_arm"
     curves = curves_of(folder, finals, named=True)
     if not curves:
         raise ValueError(f"{folder / 'summary.csv'} has no rows to draw")
     if finals and not all(curve.finals for curve in curves):
         raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
     plot = _redirected(Plot.model_validate(config.get("plot", {})), against)
+    if quantity:
+        if config.get("game") != "best_arm":
+            raise ValueError(f"{quantity} is drawn of the game best_arm only, and {folder} has another game")
+        plot = plot.model_copy(update={"quantity": quantity})
     every = [replace(curve, legend=curve.legend.in_symbols()) for curve in curves]
     unplaced = []
     if plot.at_delta:

@@ -12,16 +12,17 @@ from privbandits_cli.analysis.folder import STOPPED, STOPPING
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.games import bandit, best_arm
 from privbandits_cli.games.best_arm import Outcomes
+from privbandits_cli.games.players import Setting
 from privbandits_cli.identification import times
 
 CONFIDENCE = 0.95
 
 
-def clopper_pearson(wrong: int, of: int) -> tuple[float, float]:
-    """The 95 % interval of Clopper & Pearson for a rate; [0, 1] if nothing was counted."""
+def clopper_pearson(wrong: int, of: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The interval of Clopper & Pearson for a rate; [0, 1] if nothing was counted."""
     from scipy import special  # slow to import
 
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - confidence) / 2
     low = special.betaincinv(wrong, of - wrong + 1, tail) if wrong > 0 else 0.0
     high = special.betaincinv(wrong + 1, of - wrong, 1 - tail) if wrong < of else 1.0
     return float(low), float(high)
@@ -56,11 +57,18 @@ def lower_bounds(curve: Curve, promised: Guarantee | None) -> tuple[float, float
     Without privacy both are T*_KL kl(β, 1 - β), and with local privacy both are `times.local_lower_bound`.
     """
     assert isinstance(curve.adversary, bandit.Adversary)
-    means = best_arm.means_of(curve.adversary, curve.setting)
-    if curve.setting.confidence is None or means is None or len(means) < 2:
-        return None
     epsilon = None if promised is None else promised.epsilon
-    return _lower(tuple(means.tolist()), curve.setting.beta, epsilon, curve.algorithm.local)
+    return least_times(curve.adversary, curve.setting, epsilon, curve.algorithm.local)
+
+
+def least_times(
+    adversary: bandit.Adversary, setting: Setting, epsilon: float | None, local: bool = False
+) -> tuple[float, float] | None:
+    """The same for learners with this ε, or without privacy."""
+    means = best_arm.means_of(adversary, setting)
+    if setting.confidence is None or means is None or len(means) < 2:
+        return None
+    return _lower(tuple(means.tolist()), setting.beta, epsilon, local)
 
 
 @cache

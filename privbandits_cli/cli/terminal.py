@@ -144,7 +144,8 @@ def print_stopping(plan: "Plan", found: "Mapping[str, Mapping[str, float | None]
     panels: dict[str, list[list[str]]] = {}
     for curve in (curve for curve in plan.curves if curve.key in found):
         numbers = found[curve.key]
-        plays = [whole(numbers[name]) for name in ("pulls_mean", "pulls_q90", "lower_2025")]
+        least = "≥ " * bool(numbers["capped"])  # a trial without an answer would have gone on
+        plays = [least + whole(numbers["pulls_mean"]), *(whole(numbers[name]) for name in ("pulls_q90", "lower_2025"))]
         counts = " | ".join(whole(numbers[name]) for name in ("wrong", "capped"))
         horizon = f", T = {curve.horizon:,}" if isinstance(keys.horizon, list) else ""
         panels.setdefault(f"{curve.title.in_symbols()}{horizon}", []).append(
@@ -153,8 +154,7 @@ def print_stopping(plan: "Plan", found: "Mapping[str, Mapping[str, float | None]
     for title, rows in panels.items():
         print()
         _print_columns(title, ["mean", "90 %", "bound", "wrong | none"], rows)
-    names = ", ".join(sorted(path.name for path in folder.glob("*.csv")))
-    console.print(f"\n{folder}/: {names}, manifest.json; no figure is drawn of this game")
+    console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, stopping.csv, manifest.json")
 
 
 def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:

@@ -51,7 +51,7 @@ def errors(keys: Keys, given: Collection[str], invalid: Collection[str]) -> Iter
 
 def _groups(keys: Keys, given: set[str]) -> Iterator[Error]:
     groups, trials = keys.summary.groups, keys.trials
-    if keys.summary.centre == "median_of_means" and trials % groups:
+    if keys.game != "best_arm" and keys.summary.centre == "median_of_means" and trials % groups:
         nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
         hint = f"take {nearest}, or `summary: {{centre: mean}}`"
         yield Error(("trials",), f"{trials} trials are not a multiple of {groups} groups (summary.groups); {hint}")
@@ -77,8 +77,9 @@ def _foreign(keys: Keys, given: set[str]) -> Iterator[Error]:
     for key in FOREIGN[keys.game]:
         if key in given:
             yield Error((key,), f"the game {keys.game} has no '{key}': {INSTEAD[keys.game]}", at_key=True)
-    if keys.game in ("bandit", "best_arm") and not isinstance(keys.arms, int):
-        yield Error(("arms",), f"'{keys.arms}' is for the game contextual: give a number")
+    only = {"d^2": "contextual", "means": "best_arm"}
+    if isinstance(keys.arms, str) and keys.game not in ("linear", only[keys.arms]):
+        yield Error(("arms",), f"'{keys.arms}' is for the game {only[keys.arms]}: give a number")
 
 
 def _needed(keys: Keys, given: set[str]) -> Iterator[Error]:
@@ -127,7 +128,7 @@ def _polytope(keys: Keys, given: set[str]) -> Iterator[Error]:
 Rule = Callable[[Keys, set[str]], Iterator[Error]]
 # Each rule with the keys that it reads; it is given the keys that the config has.
 RULES: tuple[tuple[set[str], Rule], ...] = (
-    ({"trials", "summary"}, _groups),
+    ({"game", "trials", "summary"}, _groups),
     ({"horizon", "checkpoints"}, _rounds),
     ({"plot"}, _plotted),
     ({"game", "arms"}, _foreign),

@@ -59,6 +59,11 @@ class Plot(_Section):
     best: list[str] | None = Field(
         None, description="of curves that differ in these swept parameters only, draw the one with the smallest regret"
     )
+    quantity: Literal["pulls", "wrong"] | None = Field(
+        None,
+        description="game best_arm: draw the plays until the answer, or the share of wrong answers; by default pulls "
+        "with a confidence, and wrong with a fixed budget",
+    )
     width: Literal["one", "two"] | Annotated[float, Field(ge=1.5, le=40)] | None = Field(
         None, description="columns of a paper (3.3 or 6.9 inches), or inches; by default as the panels need"
     )
@@ -111,8 +116,10 @@ class Keys(_Section):
     planned_horizon: Rounds | None = Field(
         None, description="game contextual: tune everything for this longer horizon, and simulate up to `horizon`"
     )
-    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2"] = Field(
-        4, description="K of the games bandit and best_arm; k of the game contextual, where it may also be `d^2`"
+    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2", "means"] = Field(
+        4,
+        description="K of the games bandit and best_arm; k of the game contextual, where it may also be `d^2`. In the "
+        "game best_arm it may be `means`: each adversary has as many arms as it lists means",
     )
     set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
         "simplex", description="game linear: the decision set, or a list of them; {a: rows, b: numbers} means A x <= b"

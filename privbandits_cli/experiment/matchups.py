@@ -7,7 +7,7 @@ from privbandits_cli.experiment.document import Error, Loc, dotted
 from privbandits_cli.experiment.errors import ENOUGH
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.patience import OutOfTime
-from privbandits_cli.experiment.settings import listed, settings
+from privbandits_cli.experiment.settings import listed, settings, sized
 from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games import bandit, best_arm, linear
 from privbandits_cli.games.guards import check_promise
@@ -37,16 +37,17 @@ def matchups(
             break
         tuned, known = list(_tuned(adversaries, setting, errors)), []
         for variant in tuned:
-            adversary = variant.parameters
+            adversary, own = variant.parameters, sized(variant.parameters, setting)
             assert isinstance(adversary, Adversary)
-            known.append(adversary.revealed(setting))
+            known.append(adversary.revealed(own))
             if keys.game == "best_arm":
                 assert isinstance(adversary, bandit.Adversary)
-                errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(adversary, setting))
+                errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(adversary, own))
             elif not adversary.bounded:
                 errors.extend(_out_of_bounds(registry, adversary, algorithms))
         # Without a valid adversary the algorithms are still checked.
-        lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or [setting])}
+        without = [setting] if setting.n_arms else []
+        lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or without)}
         stages.append([Matchup(variant, lineups[one], one) for variant, one in zip(tuned, known, strict=True)])
     return () if errors else tuple(matchup for adversary in zip(*stages, strict=True) for matchup in adversary)
 
@@ -90,14 +91,16 @@ def _plays(model: type[Parameters], game: str) -> bool:
     return model.game == ("bandit" if game == "best_arm" else game)
 
 
-def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -> Iterator[Variant]:
+def _tuned(variants: Sequence[Variant], given: Setting, errors: list[Error]) -> Iterator[Variant]:
     """The variants with every parameter set; those that cannot play or are listed twice are errors."""
     first: dict[str, Loc] = {}
     for variant in variants:
-        parameters = variant.parameters
+        parameters, setting = variant.parameters, given
         assert isinstance(parameters, Adversary | Algorithm)
         try:
-            unfit = list(parameters.errors(setting))
+            setting = sized(parameters, given)
+            lacking = f"`arms: means` needs a list of means: give {parameters.name} one"
+            unfit = list(parameters.errors(setting)) if setting.n_arms else [lacking]
             ready = parameters.tuned(setting) if not unfit else parameters
         except COMPUTING as error:
             unfit = [f"cannot be tuned for {failure(setting, error)}"]

@@ -50,8 +50,14 @@ def n_checkpoints(keys: Keys) -> int:
 
 
 def n_arms(keys: Keys, dimension: int) -> int:
-    """K, or d^2 where the config has it so."""
-    return keys.arms if isinstance(keys.arms, int) else dimension**2
+    """K, or d^2 where the config has it so; 0 if each adversary lists its own means."""
+    return keys.arms if isinstance(keys.arms, int) else dimension**2 if keys.arms == "d^2" else 0
+
+
+def sized(player: Adversary | Algorithm, setting: Setting) -> Setting:
+    """The setting with as many arms as an adversary lists means, if the setting leaves their number to it."""
+    means = getattr(player, "means", None)
+    return setting if setting.n_arms or not isinstance(means, list) else setting._replace(n_arms=len(means))
 
 
 def played(keys: Keys, setting: Setting) -> int:

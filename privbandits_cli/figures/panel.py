@@ -31,6 +31,10 @@ ARROW: dict[str, Any] = {"ls": "none", "ms": 5, "clip_on": False, "in_layout": F
 DOWN, UP = r"$\downarrow$", r"$\uparrow$"
 MANY = 8  # lines: more are thin
 MINOR = 4.5  # powers of ten: a logarithmic axis of more has no ticks between them
+MARK: dict[str, Any] = {
+    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 4.5, "ha": "center", "va": "bottom",
+    "in_layout": False,
+}  # fmt: skip
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
 
 
@@ -48,6 +52,8 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
         _line(axis, each, style)
         ends.append(End(float(line.x[-1]), float(each.regret[-1]), line.label, style))
         _bars(axis, each, shown.y, style["color"])
+        for at, height, text in line.marked:
+            axis.annotate(text, (at, height), **MARK, color=style["color"])
         if each.bound is not None:
             dotted = style | HOLLOW | {"lw": 0.7, "ls": (0, (1, 1.5)), "markevery": each.bound.marked.tolist()}
             axis.plot(each.bound.x, each.bound.regret, **dotted)
@@ -57,7 +63,7 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
     for found in shown.rates:
         rate, path, style, own = found.rate, found.path, styles[found.rate.title], styles[found.label]
         hollow = own | HOLLOW | {"markevery": path.marked.tolist()} | style | {"color": own["color"]}
-        axis.plot(path.x, path.regret, **(style if rate.asymptotic else hollow))
+        axis.plot(path.x, path.regret, **(style if rate.lower else hollow))
         if rate.title not in [end.text for end in ends]:
             ends.append(End(float(path.x[-1]), float(path.regret[-1]), rate.title, style))
     feet = [(line.free, f"{line.free:.2g}") for line in lines if line.free is not None]
@@ -76,7 +82,9 @@ def _line(axis: Axes, shown: ShownLine, style: dict[str, Any]) -> None:
     for k, part in enumerate(np.split(np.arange(len(line.x)), shown.breaks)):
         every = [int(i - part[0]) for i in shown.points if i in part]
         label = line.label if k == 0 else f"_{line.label}"
-        axis.plot(line.x[part], shown.regret[part], label=label, markevery=every, **style)
+        axis.plot(line.x[part], shown.solid[part], label=label, markevery=every, **style)
+    empty = style | {"ls": "none", "markerfacecolor": "none", "markeredgewidth": 0.7}
+    axis.plot(line.x[shown.hollow], shown.regret[shown.hollow], **empty)
     axis.plot(line.x[shown.rings], shown.regret[shown.rings], color=style["color"], **RING)
 
 

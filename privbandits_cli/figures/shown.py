@@ -52,6 +52,18 @@ class ShownLine:
         """The points with a ring."""
         return np.union1d(self.outside, self.raised)
 
+    @property
+    def hollow(self) -> Places:
+        """The points with a hollow marker, to which no line leads."""
+        return np.zeros(0, np.int64) if self.line.hollow is None else np.flatnonzero(self.line.hollow)
+
+    @property
+    def solid(self) -> Floats:
+        """The regrets that the line joins; NaN at hollow markers."""
+        joined = self.regret.astype(float)
+        joined[self.hollow] = np.nan
+        return joined
+
     def pale_ends(self, y: Scale) -> tuple[Floats, Floats]:
         """The ends of the pale bars, not below the axis of regrets."""
         bulk = self.line.bulk

@@ -107,9 +107,9 @@ FAMILIES = (
     Family(BLUE, {"dp_tt": "D"}),  # top two, all gains in the sums
     Family(INDIGO, {"adap_tt": "P", "adap_tt_star": "X"}),  # top two, the last phase alone
     Family(VERMILION, {"ctb_tt": "v"}),  # reports of users
-    Family(GREEN, {"dp_uniform": "s"}, first=1),  # arms in turn
+    Family(GREEN, {"dp_uniform": "s", "dp_uniform_best_arm": "h"}, first=1),  # arms in turn
     Family(PURPLE, {"dp_sprt": "p"}),  # a test whose noisy sums are secret
-    Family(GOLD, {"dp_halving": "*", "dp_uniform_best_arm": "h"}),  # budgets
+    Family(GOLD, {"dp_halving": "*"}),  # sequential halving
 )
 PLAIN = {name: style for family in BASELINES for name, style in family.styles().items()}
 PRIVATE = {name: style for family in FAMILIES for name, style in family.styles().items()}

@@ -22,7 +22,7 @@ from privbandits_cli.analysis.theories import Game, theory_between, theory_of
 from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
-from privbandits_cli.figures import prices
+from privbandits_cli.figures import answers, prices
 from privbandits_cli.figures.bulk import Bulk
 from privbandits_cli.figures.line import Line, alike
 from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
@@ -61,7 +61,8 @@ class Table:
     width: Literal["one", "two"] | float | None = None  # columns of a paper, or inches; None: by the number of panels
     height: float | None = None  # in inches; None: by the number of rows
     style: str = ""  # a style sheet
-    kinds: tuple[str, ...] = ()  # what ε means for which lines, if not the same for all
+    quantity: str = ""  # what the y axis shows, if it is no regret
+    remarks: tuple[str, ...] = ()  # further notes
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
@@ -82,15 +83,17 @@ class Table:
 
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
+        if self.quantity:
+            return self.x_label, self.quantity
         y = self.final if self.swept else self.regret
         return self.x_label, f"{y} / {self.floor}'s" if self.ratio else y
 
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show, besides its marks."""
         every = [line for lines in self.panels.values() for line in lines]
-        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.spread}"]
+        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}"]
+        notes += [f"bars: {self.spread}"] if self.bars else []
         notes += estimates_of([line.adversary for line in every])
-        notes += self.kinds
         if self.best:
             notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
         vacuous = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
@@ -100,7 +103,8 @@ class Table:
             notes.append(f"vacuous bounds: {', '.join(label for label, everywhere in vacuous.items() if everywhere)}")
         if any(line.free is not None for line in every):
             notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
-        known = {rate.asymptotic for line in every for rate in line.rates}
+        notes += self.remarks
+        known = {rate.asymptotic for line in every for rate in line.rates if rate.asymptotic or not rate.lower}
         if True in known:
             notes.append("lower bounds: on the mean, and asymptotic: a regret at finite t may be smaller")
         if False in known:
@@ -158,12 +162,19 @@ class Table:
         return self.price.free if self.price else 0.0
 
 
-def read(folder: Path, bounds: bool = False, against: str = "", trust: Trust = NOBODY) -> Table:
+def read(
+    folder: Path,
+    bounds: bool = False,
+    against: str = "",
+    trust: Trust = NOBODY,
+    quantity: Literal["pulls", "wrong"] | None = None,
+) -> Table:
     """Read a results folder; bounds: with the theorems' regret bounds; against: a swept parameter for the x axis.
 
+    quantity: what is drawn of the game best_arm.
     Raises FileNotFoundError or ValueError with what is wrong. For `trust` see `table`.
     """
-    return table(curves.read(folder, against), bounds, trust)
+    return table(curves.read(folder, against, quantity=quantity), bounds, trust)
 
 
 def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
@@ -175,6 +186,8 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
     game = Game(config, registry, trust) if bounds or plot.bounds else None
+    if config.get("game") == "best_arm":
+        return _of_answers(found, game, f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round")
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against
@@ -200,7 +213,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         width=plot.width,
         height=plot.height,
         best=tuple(map(found.symbol, plot.best or ())),
-        kinds=tuple(_kinds(found, [line for lines in panels.values() for line in lines])),
+        remarks=tuple(_kinds(found, [line for lines in panels.values() for line in lines])),
     )
 
 
@@ -220,6 +233,38 @@ def _kinds(found: Curves, lines: Sequence[Line]) -> list[str]:
     notes = [f"ε is that of {most}, but for {', '.join(others)}"] if others else []
     none = f"no ε is proved at this δ, so left out: {', '.join(dict.fromkeys(found.unplaced))}"
     return notes + [none] * bool(found.unplaced)
+
+
+def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
+    """The lines of the game best_arm."""
+    plot, shown = found.plot, answers.kind(found)
+    panels: dict[Name, list[Line]] = {}
+    for title, members in found.panels().items():
+        panels[title] = []
+        for line, joined in answers.lines(found, members, shown):
+            if game and shown.bounded and not line.level and not any(one.rates for one in panels[title]):
+                x = answers.values(joined, plot.against)
+                known = _with_theory(replace(line, x=x), joined, game, plot.against)
+                rates = tuple(rate._replace(regret=rate.regret[np.isin(x, line.x)]) for rate in known.rates)
+                line = replace(line, rates=rates, fine=known.fine)
+            panels[title].append(line)
+    return Table(
+        panels={title: lines for title, lines in panels.items() if lines},
+        x_label=x_label,
+        centre=shown.centre,
+        bars=shown.bars,
+        bar_rounds=plot.bars,
+        log=plot.log,
+        wanted=found.wanted,
+        font=plot.font,
+        width=plot.width,
+        height=plot.height,
+        quantity=shown.y,
+        remarks=(
+            *answers.remarks(found, panels),
+            *_kinds(found, [line for lines in panels.values() for line in lines]),
+        ),
+    )
 
 
 def estimates_of(adversaries: Iterable[str]) -> list[str]:

@@ -153,6 +153,16 @@ def _line_traces(shown: ShownLine, style: Style, name: str, every: Floats, y: Sc
         ring = {"symbol": "circle-open", "color": ink, "size": 13, "opacity": 1, "line": {"width": 1.2}}
         at = {"x": line.x[shown.rings].tolist(), "y": _at(y, shown.regret[shown.rings])}
         yield further | at | {"mode": "markers", "marker": ring}
+    if len(shown.hollow):
+        at = {"x": line.x[shown.hollow].tolist(), "y": _at(y, shown.regret[shown.hollow])}
+        marker = {"symbol": f"{SYMBOLS[style.marker]}-open", "color": ink, "size": 7, "opacity": 1}
+        said = [f"0 +{amount(high)}" for high in shown.regret[shown.hollow].tolist()]
+        hover = {"customdata": said, "hovertemplate": HOVER, "hoverinfo": None}
+        yield further | at | hover | {"mode": "markers", "marker": marker}
+    if line.marked:
+        places, heights, marks = zip(*line.marked, strict=True)
+        at = {"x": list(places), "y": _at(y, np.array(heights)), "text": list(marks)}
+        yield further | at | {"mode": "text", "textposition": "top center", "textfont": {"size": 9, "color": ink}}
     if shown.under:
         yield further | _arrows("arrow-down", ink, [x for x, _ in shown.under], y.low) | {
             "mode": "markers+text", "text": [end for _, end in shown.under], "textposition": "top left",
@@ -179,7 +189,7 @@ def _with_error_bars(shown: ShownLine, style: Style, every: Floats, y: Scale) ->
         x, drawn, size[[0, -1]] = every, np.interp(every, line.x, shown.regret), 7
         texts = [_with_bars(line.regret[0], 0.0, 0.0)] * n
     else:
-        x, drawn, size[points] = line.x, shown.regret, 7
+        x, drawn, size[points] = line.x, shown.solid, 7
         at, low, high = (np.array(_at(y, part)) for part in (drawn[points], shown.low, shown.high))
         below[points], above[points] = np.maximum(at - low, 0), np.maximum(high - at, 0)
         texts = [_with_bars(*point) for point in zip(line.regret, line.below, line.above, strict=True)]
@@ -242,11 +252,11 @@ def _rate_traces(rate: ShownRate, lines: Sequence[ShownLine], style: Style, dash
     """
     found = rate.rate
     group = {
-        "type": "scatter", "legendgroup": found.title if found.asymptotic else rate.label,
+        "type": "scatter", "legendgroup": found.title if found.lower else rate.label,
         "name": _wrapped(found.title),
     }  # fmt: skip
-    drawn = _theory(rate.path, style, y) | ({"mode": "lines"} if found.asymptotic else {})
-    ink = RATE if found.asymptotic else style.colour
+    drawn = _theory(rate.path, style, y) | ({"mode": "lines"} if found.lower else {})
+    ink = RATE if found.lower else style.colour
     yield group | drawn | {"hoverinfo": "skip", "line": _stroke(ink, 0.9, dash)}
     line = next(shown.line for shown in lines if shown.line.label == rate.label)
     yield group | {

@@ -153,7 +153,8 @@ def _pairs(report: ReportData) -> Iterator[str]:
         return
     yield "## Paired differences"
     trials = counted(report.pairs.fewest, "trial")
-    yield f"Mean difference of final regrets over {trials}, with its 95 % bootstrap interval."
+    what = report.pairs.x_label.removesuffix(", trial by trial")
+    yield f"Mean {what} over {trials}, with its 95 % bootstrap interval."
     for title, members in report.pairs.panels.items():
         rows = [
             [", ".join(filter(None, (row.title, row.at))), *map(amount, (row.mean, *(row.interval or (None, None))))]

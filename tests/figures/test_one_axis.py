@@ -103,7 +103,7 @@ def test_curves_stand_at_the_epsilon_of_their_guarantee(tmp_path):
     assert answers == pytest.approx([1.0, 3.0])  # one line, though two entries
     level = next(line for line in lines if line.algorithm == "kl_ucb")
     assert level.level and found.x_label == "ε at δ = 1e-06"
-    assert found.kinds == ("ε is that of a game, but for LDP-UCB (one report)",)
+    assert found.remarks == ("ε is that of a game, but for LDP-UCB (one report)",)
     plain = table.read(tmp_path / "out", against="epsilon")
     assert plain.x_label == found.x_label  # `--kind against=epsilon` is the config's own axis
 
@@ -114,10 +114,10 @@ def test_a_figure_says_what_epsilon_means_if_curves_differ(tmp_path):
     swept = swept.replace("  - {name: ldp_ucb, report: bernoulli, epsilon: 3}\n", "")
     path.write_text(swept.replace(", at_delta: 1e-6", "").replace("rho: [0.01, 0.1]", "rho: 0.1"))
     run.run(make_plan(load(path, ["horizon=100"])), Store(tmp_path / "out"), Engine(), 1, ["test"])
-    assert table.read(tmp_path / "out").kinds == ("ε is that of a game, δ = 0, but for LDP-UCB (one report, δ = 0)",)
+    assert table.read(tmp_path / "out").remarks == ("ε is that of a game, δ = 0, but for LDP-UCB (one report, δ = 0)",)
     path.write_text(MIXED.replace(", at_delta: 1e-6", "").split("  - {name: adac")[0] + "plot: {against: epsilon}\n")
     run.run(make_plan(load(path, ["horizon=100", "summary={centre: mean}"])), Store(tmp_path / "pure"), Engine(), 1, [])
-    assert table.read(tmp_path / "pure").kinds == ()  # control: all alike
+    assert table.read(tmp_path / "pure").remarks == ()  # control: all alike
 
 
 def test_a_delta_of_the_axis_needs_an_axis_of_epsilon(tmp_path):
@@ -143,7 +143,7 @@ def test_curves_without_a_guarantee_at_that_delta_are_left_out(tmp_path):
     found = table.read(tmp_path / "out")
     (lines,) = found.panels.values()
     assert [len(line.x) for line in lines if line.algorithm == "adac_ucb"] == [1]
-    assert found.kinds[-1].startswith("no ε is proved at this δ, so left out: AdaC-UCB (")
+    assert found.remarks[-1].startswith("no ε is proved at this δ, so left out: AdaC-UCB (")
 
 
 def test_profiles_are_drawn_to_a_file(tmp_path):
