@@ -38,6 +38,7 @@ KEEPERS = tuple(f"privbandits_cli.{room}." for room in ("audit", "games", "numer
 
 # Parameters of the examples. A new algorithm needs a line only if it has parameters without default beside `epsilon`.
 NEEDED = {
+    "adac_gope": lambda: {"rho": 0.5},
     "adac_oful": lambda: {"rho": 0.5},
     "adac_ucb": lambda: {"rho": 0.5},
     "batched_htinf": lambda: {"epsilon": 0.3},

@@ -175,6 +175,8 @@ def _field_error(view: views.View, field: Any, setting: Setting, state: Records)
     elif setting.contexts is not None:
         d = setting.contexts.dimension
         shapes, each = [(d, d + 1), (d,)], f"({d}, {d + 1}), which is [V | u~], or ({d},), which is u~ alone"
+        if getattr(view, "fixed", False):
+            shapes, each = [shape] if len(shape) == 1 else [], "numbers with one axis"
     wrong = name in ("canary", "values") and shape not in shapes
     return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
 

@@ -260,7 +260,7 @@ def _curve(
         computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
     if setting.contexts is not None:
         known = setting.contexts._asdict()
-        del known["nonnegative"]  # it follows from the adversary, and older results do not have it
+        del known["nonnegative"], known["fixed"]  # they follow from the adversary, and older results do not have them
         computed |= {"contexts": known, "planned_horizon": setting.horizon}
     if setting.confidence is not None:
         computed |= {"confidence": setting.confidence}

@@ -69,7 +69,7 @@ BASELINES = (
     Family(BLACK, {"ftrl": "o", "ftpl": "^"}),
     Family(BLACK, {"scrible": "s"}),
     # contextual bandits; those with an oracle are also below, for private oracles
-    Family(BLACK, {"linucb": "o", "lints": "s"}),
+    Family(BLACK, {"linucb": "o", "lints": "s", "phased_gope": "^"}),
     Family(DARK, {"squarecb": "s", "fastcb": "^", "vpo": "X", "bpo": "*", "regcb": "p"}, first=2),
     # best-arm identification
     Family(BLACK, {"eb_tci": "o", "track_and_stop": "<"}),
@@ -98,7 +98,8 @@ FAMILIES = (
     Family(GOLD, {"dp_scrible": "X"}),  # a barrier
     # contextual bandits
     Family(BLUE, {"dp_linucb": "D", "adac_oful": "h"}),  # confidence bounds
-    Family(VERMILION, {"ldp_linucb": "v"}),  # noise on each report
+    Family(VERMILION, {"ldp_linucb": "v", "ldp_gope": "<"}),  # noise on each report
+    Family(GREEN, {"adap_gope": "^", "adac_gope": "o"}),  # elimination among fixed arms
     Family(PURPLE, {"plain_dp_linucb": "P"}),  # the chosen action is private, too
     Family(SKY, {"squarecb": "s", "fastcb": "^"}),  # the gap to the predicted best
     Family(GOLD, {"vpo": "X", "bpo": "*"}),  # optimised policies

@@ -25,7 +25,7 @@ class Contexts(NamedTuple):
     """What an algorithm may know of a contextual game: bounds on the arms x, the parameter θ and the rewards.
 
     sigma: a reward is its mean <θ, x> plus σ-subgaussian noise. reward: the largest |reward|, which may be infinite.
-    nonnegative: no coordinate of an arm and no reward is below 0.
+    nonnegative: no coordinate of an arm and no reward is below 0. fixed: every round has the same arms.
     """
 
     dimension: int  # d
@@ -34,6 +34,7 @@ class Contexts(NamedTuple):
     sigma: float = 1.0
     reward: float = 1.0
     nonnegative: bool = False
+    fixed: bool = False
 
     def row_norm(self) -> float:
         """L~, the largest norm of an arm with its reward (Shariff & Sheffet 2018, Assumption 6)."""

@@ -101,6 +101,7 @@ def linear(step: Step, width: int, layout: Any, n: int) -> Program:
 LAYERS = Known(type("Layers", (), sfc64.layers()))  # the layers of the ziggurats
 UNIFORM, NORMAL = Step(sfc64.uniform), Step(sfc64.standard_normal)
 GAMMA, EXPONENTIAL = Step(sfc64.standard_gamma), Step(sfc64.standard_exponential)
+LAPLACE = Step(sfc64.laplace)
 
 
 def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
@@ -117,6 +118,7 @@ def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
                 "standard_normal": Method(NORMAL, (stream, LAYERS)),
                 "standard_gamma": Method(GAMMA, (stream, LAYERS)),
                 "standard_exponential": Method(EXPONENTIAL, (stream, LAYERS)),
+                "laplace": Method(LAPLACE, (stream,)),
             }
         )
         arms, means = emitter.indexed(here, [slice(d)]), emitter.indexed(here, [Known(d)])

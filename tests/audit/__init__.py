@@ -75,6 +75,9 @@ SHORT = {
     "plain_dp_linucb": (2, 2**8, ["the base's ε"]),
     "ldp_linucb": (16, 2**9, ["sensitivity of the vector alone", "earlier arms kept in a field", "noise by the data"]),
     "adac_oful": (16, 2**10, ["noise scale x 0.5", "phases by rewards", "arms by the true sums"]),
+    "adap_gope": (64, 2**10, ["noise scale x 0.9", "noise by the data"]),
+    "ldp_gope": (64, 2**10, ["noise scale x 0.9"]),
+    "adac_gope": (64, 2**10, ["noise scale x 0.9", "arms by the true sums"]),
     "squarecb": (
         16,
         2**8,

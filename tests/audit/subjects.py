@@ -22,6 +22,7 @@ BALL = Setting(2**16, 3, space=Sphere(3))
 SURE = Setting(2**14, 4, confidence=0.9)  # of the game best_arm
 BUDGET = Setting(2**10, 4)
 CONTEXTS = Setting(2**16, 25, contexts=Contexts(3))
+FIXED = Setting(2**14, 6, contexts=Contexts(2, sigma=0.25, reward=0.5, fixed=True))
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,9 @@ CORRECT = {
         "dp_linucb", CONTEXTS, "a tree that is not redrawn", epsilon=1.0, delta=0.1, counter="tree"
     ),
     "adac_oful": subject("adac_oful", CONTEXTS, rho=0.125, delta=1e-5),
+    "adac_gope": subject("adac_gope", FIXED, rho=2.0, delta=1e-5, alpha=0.5),
+    "adap_gope": subject("adap_gope", FIXED, epsilon=2.0, alpha=0.5),
+    "ldp_gope": subject("ldp_gope", FIXED, epsilon=2.0, alpha=0.5),
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "squarecb": subject("squarecb", CONTEXTS, "quadratic oracle", epsilon=1.0),
     "squarecb, logistic": subject("squarecb", CONTEXTS, "logistic oracle", epsilon=1.0, oracle="logistic"),
