@@ -43,6 +43,7 @@ NEEDED = {
     "batched_htinf": lambda: {"epsilon": 0.3},
     "dp_ftrl": lambda: {"epsilon": 1.0},
     "dp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
+    "dp_sprt": lambda: {"epsilon": 1.0, "mu0": 0.4, "mu1": 0.6},
     "gaussian_ts": lambda: {"mu": 4.0, "b": 3},
     "ldp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},

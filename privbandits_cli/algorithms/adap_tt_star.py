@@ -11,5 +11,6 @@ from privbandits_cli.algorithms import adap_tt
 class Parameters(adap_tt.Parameters):
     """ε, and the share of the leader."""
 
+    read = "paper"
     display = "AdaP-TT*"
     star = True

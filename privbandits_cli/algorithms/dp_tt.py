@@ -8,7 +8,8 @@ N_l d-_ε([μ~_l], y) + N_a d+_ε([μ~_a], y) over y, N are the current plays, a
 in half of its turns. After a release, the algorithm stops if for every other arm the evidence at the plays N~ exceeds a
 threshold. The arms, τ and the answer are functions of noisy sums in which each gain is once, so they are ε-DP.
 
-The rule of play is the paper's (w = 1, and first phases of one play). Its threshold was not available to us.
+The rule of play is the paper's (w = 1, and first phases of one play). We have not read the paper in full: its threshold
+was not available to us.
 
 - `threshold: sum` follows the paper's proof: C_(1-η')ε > ln(K m(m + 1)/β) + ln(K m'(m' + 1)/β) + (m + m') h, where η'
   is `eta` and h = -ln(η'(2 - η')).

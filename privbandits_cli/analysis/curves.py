@@ -116,6 +116,8 @@ def read(folder: Path, against: str = "", finals: bool = False) -> Curves:
     Raises FileNotFoundError or ValueError with what is wrong. Executes no file of the user's.
     """
     config = read_config(folder)
+    if config.get("game") == "best_arm":
+        raise ValueError(f"{folder}: no figure or page is made of the game best_arm yet: see stopping.csv there")
     curves = curves_of(folder, finals, named=True)
     if not curves:
         raise ValueError(f"{folder / 'summary.csv'} has no rows to draw")

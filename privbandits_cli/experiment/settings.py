@@ -91,7 +91,8 @@ class Size(NamedTuple):
                     f"{player.name} plays the game {player.game}, which has no dimension: leave --dimension out, or "
                     "set --arms"
                 )
-            every = [Setting(self.horizon, self.arms, confidence=known) for known in (None, SURE)]
+            sizes = product((self.arms, 2), (None, SURE))  # two arms for a test that has no more
+            every = [Setting(self.horizon, n, confidence=known) for n, known in sizes]
             return next((setting for setting in every if not list(player.errors(setting))), every[0])
         every = [Setting(self.horizon, n, space=SPACES[name](n)) for name in ([self.space] if self.space else SPACES)]
         return next((setting for setting in every if not list(player.errors(setting))), every[0])

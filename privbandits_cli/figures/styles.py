@@ -68,6 +68,10 @@ BASELINES = (
     # contextual bandits; those with an oracle are also below, for private oracles
     Family(BLACK, {"linucb": "o", "lints": "s"}),
     Family(DARK, {"squarecb": "s", "fastcb": "^", "vpo": "X", "bpo": "*", "regcb": "p"}, first=2),
+    # best-arm identification
+    Family(BLACK, {"eb_tci": "o", "track_and_stop": "<"}),
+    Family(DARK, {"successive_elimination": ">"}, first=2),
+    Family(LIGHT, {"uniform_best_arm": "h"}),
 )  # fmt: skip
 
 # Private algorithms have a hue. Families that share a hue belong to different games, are alike, or seldom meet.
@@ -95,6 +99,13 @@ FAMILIES = (
     Family(SKY, {"squarecb": "s", "fastcb": "^"}),  # the gap to the predicted best
     Family(GOLD, {"vpo": "X", "bpo": "*"}),  # optimised policies
     Family(INDIGO, {"regcb": "p"}),  # confidence sets of regressors
+    # best-arm identification; DP-SE is above
+    Family(BLUE, {"dp_tt": "D"}),  # top two, all gains in the sums
+    Family(INDIGO, {"adap_tt": "P", "adap_tt_star": "X"}),  # top two, the last phase alone
+    Family(VERMILION, {"ctb_tt": "v"}),  # reports of users
+    Family(GREEN, {"dp_uniform": "s"}, first=1),  # arms in turn
+    Family(PURPLE, {"dp_sprt": "p"}),  # a test whose noisy sums are secret
+    Family(GOLD, {"dp_halving": "*", "dp_uniform_best_arm": "h"}),  # budgets
 )
 PLAIN = {name: style for family in BASELINES for name, style in family.styles().items()}
 PRIVATE = {name: style for family in FAMILIES for name, style in family.styles().items()}

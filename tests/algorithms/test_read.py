@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from privbandits_cli.cli import app
 from privbandits_cli.plugins.registry import Registry
 
-OURS = {"noisy_ftrl", "uniform"}
+OURS = {"noisy_ftrl", "uniform", "uniform_best_arm", "dp_uniform", "dp_uniform_best_arm", "dp_halving"}
 EVERY = dict(Registry().every("algorithms"))
 ADMITS = re.compile(
     "recalled|from memory|by restatements|slides|a summary of the paper|come from an abstract"

@@ -97,7 +97,7 @@ def test_the_page_on_figures_names_the_families():
     (head,) = [i for i, row in enumerate(rows) if row[0] == "colour"]
     named = {}
     for colour, *cells in rows[head + 2 : head + 2 + len(styles.HUES)]:
-        for game, cell in zip(("bandit", "linear", "contextual"), cells, strict=True):
+        for game, cell in zip(("bandit", "linear", "contextual", "best_arm"), cells, strict=True):
             named |= {name: (getattr(styles, colour.upper()), game) for name in re.findall(r"`(\w+)`", cell)}
     assert named == {name: (style.colour, ALGORITHMS[name].game) for name, style in styles.PRIVATE.items()}
 
