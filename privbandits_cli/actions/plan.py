@@ -36,6 +36,7 @@ EPSILONS = (0.1, 0.5, 1.0, math.inf)  # of a table
 DRAWN = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, math.inf)  # of a figure
 LARGEST = 1e9  # the largest ε of an algorithm
 CAP = 1000  # a simulated study ends after so many times the users of one release
+SEQUENTIAL = 8.0  # about how many times the users of one release a study until sure takes, and one with twice the lead
 CHUNK = 32  # trials that are played together, between two steps of a progress bar
 HIGH, HIGHEST = 0.9, 0.99  # quantiles
 
@@ -192,6 +193,11 @@ def rows(
 def trials(asked: Question, epsilons: Sequence[float], runs: int) -> int:
     """The number of trials of which `rows` tells its watcher."""
     return runs * len(epsilons) * (2 if isinstance(asked, Test) else len(asked.leads()))
+
+
+def plays(asked: Question, epsilons: Sequence[float], runs: int) -> float:
+    """About how many plays the simulated studies of `rows` have."""
+    return runs * SEQUENTIAL * sum(asked.one_shot(epsilon) for epsilon in epsilons)
 
 
 def _rows(asked: Question, epsilon: float, runs: int, seed: int, watch: Watch) -> Iterator[Row]:

@@ -1,12 +1,15 @@
 """`plan`: how many users a study needs, by each design, and what each design guarantees."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import app, dumps, fail, reported
+from privbandits_cli.cli.app import app, dumps, fail, fitted, reported
 from privbandits_cli.cli.options import AsJson
+
+LONG = 1e8  # plays that take minutes
 
 
 def budget(given: str) -> float:
@@ -57,6 +60,9 @@ def plan(
         _check(plot)
     drawn = planning.DRAWN if plot is not None else ()
     total = planning.trials(asked, [at, *drawn], simulate)
+    if planning.plays(asked, [at, *drawn], simulate) > LONG:
+        hint = f"simulating {simulate} studies of this length takes minutes: --simulate {max(1, simulate // 10)} takes"
+        print(fitted(f"note: {hint} a tenth of that, and --simulate 0 none"), file=sys.stderr)
     with terminal.progress("simulating studies", total, 0, quiet=not total) as advance:
         found = planning.rows(asked, [at], simulate, seed, advance)
         points = planning.rows(asked, drawn, simulate, seed, advance)

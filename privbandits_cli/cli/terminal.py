@@ -365,7 +365,7 @@ def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row
             if text:
                 print(filled(f"{name}{text}", "   "))
         print()
-    heads = {"floor": "1 impossible below", "one_shot": "2 one release", "looks": "4 looks, at most"}
+    heads = {"floor": "1 impossible below", "one_shot": "2 one release", "looks": "4 a few looks"}
     made = {epsilon: {row.design: row for row in table if row.epsilon == epsilon} for epsilon in plan.ordered(table)}
     shown = [design for design in heads if any(design in rows for rows in made.values())]
     cells = [

@@ -93,6 +93,13 @@ def test_the_watcher_is_told_of_every_trial():
         assert all(plays >= trials for trials, plays in told)
 
 
+def test_the_number_of_plays_is_known_beforehand():
+    for asked in (FIVE, plan.question(2, 0.2, 0.05)):
+        told = []
+        plan.rows(asked, [0.5], 32, 0, lambda trials, plays, told=told: told.append(plays))
+        assert 0.5 < sum(told) / plan.plays(asked, [0.5], 32) < 2
+
+
 def test_a_lead_that_does_not_fit_twice_is_simulated_once():
     assert plan.question(2, 0.7, 0.05).leads() == (1,)
     assert row(plan.question(2, 0.7, 0.05), 1.0, "looks", runs=20).mean_twice is None

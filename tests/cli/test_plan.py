@@ -99,3 +99,11 @@ def test_a_figure_without_simulation(tmp_path):
     done = call("--gap", 0.3, "--epsilon", 1, "--simulate", 0, "--plot", file)
     assert done.exit_code == 0 and f"wrote {file}" in done.stdout.replace("\n", "")
     assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_long_simulation_is_announced(monkeypatch):
+    words = "--gap", 0.2, "--epsilon", 1, "--simulate", 20
+    assert "note" not in call(*words).stderr
+    monkeypatch.setattr("privbandits_cli.cli.plan.LONG", 1000)
+    told = " ".join(call(*words).stderr.split())
+    assert "note: simulating 20 studies of this length takes minutes: --simulate 2 takes a tenth of that" in told
