@@ -41,8 +41,8 @@ from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
 TABLES = tuple(Path("results") / f"oracle_{name}" for name in ("iris", "wine", "breast_cancer", "digits"))
-CELL = 0.36  # inches
-NAMES = 0.75  # inches beside a matrix
+CELL = 0.28  # inches
+NAMES = 0.62  # inches beside a matrix
 DRAWS = 2000
 TIE = 1e-12
 ENDS = (0.025, 0.975)
@@ -226,7 +226,7 @@ def _matrix(axis: Axes, rates: Sequence[Rate]) -> None:
         ink = "white" if abs(rate.rate - 0.5) > 0.35 else "#222222"
         axis.text(j, i - 0.12, f"{100 * rate.rate:.0f}", ha="center", va="center", fontsize=6.5, color=ink)
         ends = f"{100 * rate.low:.0f}–{100 * rate.high:.0f}"
-        axis.text(j, i + 0.26, ends, ha="center", va="center", fontsize=4, color=ink)
+        axis.text(j, i + 0.26, ends, ha="center", va="center", fontsize=4.5, color=ink)
     axis.imshow(values, cmap="PuOr", vmin=-0.1, vmax=1.1)
     axis.set_xticks(range(len(names)), [escaped(name) for name in names], rotation=40, ha="right", fontsize=6)
     axis.set_yticks(range(len(names)), [escaped(name) for name in names], fontsize=6)
