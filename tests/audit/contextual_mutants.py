@@ -157,8 +157,11 @@ ASYMMETRIC = {
     ),
 }
 
-ONE_SUM = {SUM_NOISE: "state.kept[0, 0]"} | ahead(
-    "    if played(", f"if state.kept[0, 0] == 0.0: state.kept[0, 0] = {SUM_NOISE}"
+REUSED = {SUM_NOISE: "state.kept[0, 0]"}
+DRAWN_ONCE = f"if state.kept[0, 0] == 0.0: state.kept[0, 0] = {SUM_NOISE}"
+ONE_SUM, ONE_OF_REPORTS = (
+    REUSED | ahead("        state.noisy[", DRAWN_ONCE),
+    REUSED | ahead("    if played(", DRAWN_ONCE),
 )
 ONE_VECTOR = {VECTOR_NOISE: "state.deviation * state.reach * state.kept[i, 0]"} | ahead(
     "                state.noisy[i] +=", "if state.phase == 1: state.kept[i, 0] = rng.standard_normal()"
@@ -272,22 +275,21 @@ MUTANTS = (
     Mutant("noise scale x 0.9", "adap_gope", share=0.9),
     Mutant("the range of rewards in [0, 1]", "adap_gope", share=0.5),
     Mutant("noise reused", "adap_gope", ONE_SUM, kept=True),
-    Mutant("no late noise", "adap_gope", {SUM_NOISE: f"(state.phase < 3) * {SUM_NOISE}"}),
+    Mutant("noise in the first phase alone", "adap_gope", {SUM_NOISE: f"(state.phase < 2) * {SUM_NOISE}"}),
     Mutant("noise by the data", "adap_gope", {SUM_NOISE: f"(0.5 if reward < 0.0 else 1.0) * {SUM_NOISE}"}),
     Mutant("sums kept across phases", "adap_gope", {"= 0.0\n    state.sums[": "+= 0.0\n    state.sums["}, file=DESIGNS),
     Mutant("arms by the true sums", "adap_gope", {"estimate(state, state.noisy)": "estimate(state, state.sums)"}),
     Mutant("β by rewards", "adap_gope", ahead("    if played(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)")),
-    Mutant("plays by rewards", "adap_gope", ahead("        if state.rounds > 0:", "state.rounds += reward > 0.0")),
     Mutant("noise scale x 0.9", "ldp_gope", share=0.9),
     Mutant("the range of rewards in [0, 1]", "ldp_gope", share=0.5),
-    Mutant("noise reused", "ldp_gope", ONE_SUM, kept=True),
-    Mutant("no late noise", "ldp_gope", {REPORT_NOISE: f"(state.phase < 2) * {REPORT_NOISE}"}),
+    Mutant("noise reused", "ldp_gope", ONE_OF_REPORTS, kept=True),
+    Mutant("noise in the first phase alone", "ldp_gope", {REPORT_NOISE: f"(state.phase < 2) * {REPORT_NOISE}"}),
     Mutant("noise by the data", "ldp_gope", {REPORT_NOISE: f"(0.5 if reward < 0.0 else 1.0) * {REPORT_NOISE}"}),
     Mutant("β by rewards", "ldp_gope", ahead("    if played(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)")),
     Mutant("noise scale x 0.9", "adac_gope", share=0.9, field="deviation"),
     Mutant("noise for the mean of the phase", "adac_gope", {"np.sqrt(square)": "np.sqrt(0.5 * square)"}),
     Mutant("noise reused", "adac_gope", ONE_VECTOR, kept=True),
-    Mutant("no late noise", "adac_gope", {VECTOR_NOISE: f"(state.phase < 3) * {VECTOR_NOISE}"}),
+    Mutant("noise in the first phase alone", "adac_gope", {VECTOR_NOISE: f"(state.phase < 2) * {VECTOR_NOISE}"}),
     Mutant("no noise on a coordinate", "adac_gope", {VECTOR_NOISE: f"(i > 0) * {VECTOR_NOISE}"}),
     Mutant("sums kept across phases", "adac_gope", {"= 0.0\n    state.sums[": "+= 0.0\n    state.sums["}, file=DESIGNS),
     Mutant(
