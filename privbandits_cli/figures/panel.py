@@ -42,8 +42,8 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
     lines = [each.line for each in shown.lines]
     fit(axis, "x", shown.x)
     fit(axis, "y", shown.y)
-    if table.ratio:
-        axis.axhline(1.0, color="#555555", lw=0.7)
+    if table.level is not None:
+        axis.axhline(table.level, color="#555555", lw=0.7)
     ends = []
     for each in shown.lines:
         line, style = each.line, styles[each.line.label]
