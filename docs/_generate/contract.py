@@ -35,7 +35,7 @@ def _sections() -> Iterator[str]:
         stops = ", `stop(state)`, which returns the answer or -1, and, if you like, `recommend(state)`" * contract.stops
         yield f"The steps are `choose({contract.choose})` and {updates}{stops}.\n"
         if contract.stops:
-            yield "The class extends `best_arm.Algorithm`, `best_arm.Sure` (it needs a confidence) or `best_arm.Budgeted`."
+            yield "The class extends `best_arm.Algorithm`, `best_arm.Sure` for a confidence, or `best_arm.Budgeted`."
             yield "They have the members of `bandit.Algorithm`, and the adversaries are those of `bandit`.\n"
         for kind, needed in (("Algorithm", ()), ("Adversary", (contract.rounds, *contract.others))):
             yield _table(f"`{game}.{kind}`", _own(getattr(module, kind)), needed)
