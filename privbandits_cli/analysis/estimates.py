@@ -150,10 +150,11 @@ class Two:
         return centre - half, centre + half
 
     def half(self, factor: float, confidence: float) -> float:
-        """Half the length of that interval."""
+        """Half the length of that interval; if it is not symmetric, the longer distance to an end."""
         if self.exact:
             low, high = self.sure(factor, confidence)
-            return 0.5 * (high - low)
+            centre = self.a.value - factor * self.b.value
+            return max(high - centre, centre - low)
         error = self.error(factor)
         return error * quantile(self.degrees(factor), confidence) if error else 0.0
 

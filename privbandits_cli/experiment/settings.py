@@ -54,7 +54,7 @@ def n_arms(keys: Keys, dimension: int) -> int:
     return keys.arms if isinstance(keys.arms, int) else dimension**2 if keys.arms == "d^2" else 0
 
 
-def sized(player: Adversary | Algorithm, setting: Setting) -> Setting:
+def sized(player: object, setting: Setting) -> Setting:
     """The setting with as many arms as an adversary lists means, if the setting leaves their number to it."""
     means = getattr(player, "means", None)
     return setting if setting.n_arms or not isinstance(means, list) else setting._replace(n_arms=len(means))

@@ -166,6 +166,13 @@ KINDS = {  # by `plot.quantity`, and whether it is drawn against a parameter
 }
 
 
+def promised(found: Curves) -> float | None:
+    """The largest share of wrong answers with the confidence of the game, if the figure shows wrong answers."""
+    confidence = found.config.get("confidence")
+    shows = kind(found).points is _errors
+    return round(1 - confidence, 12) if shows and isinstance(confidence, float) else None
+
+
 def remarks(found: Curves, panels: Mapping[Name, Sequence[Line]]) -> list[str]:
     """What hollow markers, numbers above points, gaps and grey lines of the figure say."""
     every = [line for lines in panels.values() for line in lines]
@@ -174,6 +181,8 @@ def remarks(found: Curves, panels: Mapping[Name, Sequence[Line]]) -> list[str]:
         notes.append("no point where more than half of the trials reached the cap")
     if any(line.hollow is not None and line.hollow.any() for line in every):
         notes.append("hollow: no trial was wrong, and the marker is at the upper end of the interval")
+    if promised(found) is not None:
+        notes.append("level line: 1 - confidence, the most that a learner with a proof may have")
     if any(line.marked for line in every):
         capped = "so many trials reached the cap, so the median and the quantiles 10 % and 90 % are drawn"
         notes.append(f"numbers above points: {capped}")

@@ -32,7 +32,7 @@ DOWN, UP = r"$\downarrow$", r"$\uparrow$"
 MANY = 8  # lines: more are thin
 MINOR = 4.5  # powers of ten: a logarithmic axis of more has no ticks between them
 MARK: dict[str, Any] = {
-    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 4.5, "ha": "center", "va": "bottom",
+    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 4.5, "va": "bottom",
     "in_layout": False,
 }  # fmt: skip
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
@@ -43,9 +43,9 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
     lines = [each.line for each in shown.lines]
     fit(axis, "x", shown.x)
     fit(axis, "y", shown.y)
-    if table.ratio:
-        axis.axhline(1.0, color="#555555", lw=0.7)
-    ends = []
+    if table.level is not None:
+        axis.axhline(table.level, color="#555555", lw=0.7)
+    ends, start = [], min(float(line.x[0]) for line in lines)
     many = {"lw": 0.8} if len(lines) > MANY else {}
     for each in shown.lines:
         line, style = each.line, styles[each.line.label] | many
@@ -53,7 +53,8 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
         ends.append(End(float(line.x[-1]), float(each.regret[-1]), line.label, style))
         _bars(axis, each, shown.y, style["color"])
         for at, height, text in line.marked:
-            axis.annotate(text, (at, height), **MARK, color=style["color"])
+            side = "left" if at <= start else "center"  # beside the axis there are its numbers
+            axis.annotate(text, (at, height), **MARK, ha=side, color=style["color"])
         if each.bound is not None:
             dotted = style | HOLLOW | {"lw": 0.7, "ls": (0, (1, 1.5)), "markevery": each.bound.marked.tolist()}
             axis.plot(each.bound.x, each.bound.regret, **dotted)

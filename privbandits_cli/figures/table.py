@@ -63,6 +63,7 @@ class Table:
     style: str = ""  # a style sheet
     quantity: str = ""  # what the y axis shows, if it is no regret
     remarks: tuple[str, ...] = ()  # further notes
+    promised: float | None = None  # the largest share of wrong answers with the confidence of the game
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
@@ -151,6 +152,11 @@ class Table:
     def ratio(self) -> bool:
         """Whether regrets are multiples of the floor's."""
         return self.price is not None and self.price.ratio
+
+    @property
+    def level(self) -> float | None:
+        """Where a level line is drawn: at the floor, or at the largest share of wrong answers that is promised."""
+        return 1.0 if self.ratio else self.promised
 
     def text(self, regret: float) -> str:
         """A regret as text: a whole number, or a multiple of the floor's regret with two decimals."""
@@ -264,6 +270,7 @@ def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
             *answers.remarks(found, panels),
             *_kinds(found, [line for lines in panels.values() for line in lines]),
         ),
+        promised=answers.promised(found),
     )
 
 

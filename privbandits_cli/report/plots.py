@@ -88,8 +88,10 @@ def line_plot(title: Name, sheet: Sheet, partial: str) -> Plot:
         traces += _rate_traces(rate, panel.lines, sheet.styles[rate.label], dash, panel.y)
     x["unifiedhovertitle"] = {"text": f"{escape(labels[0])} %{{x:,~r}}"}
     layout = {"hovermode": "x unified", "height": 300, "xaxis": x, "yaxis": y}
-    if sheet.table.ratio:
-        layout["shapes"] = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": _stroke(INK)}]
+    level = sheet.table.level
+    if level is not None:
+        ends = {"x0": 0, "x1": 1, "y0": level, "y1": level}
+        layout["shapes"] = [{"type": "line", "xref": "paper", **ends, "line": _stroke(INK)}]
     return _plot([title, *sheet.shared], traces, layout, partial)
 
 
