@@ -42,6 +42,7 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("trust", 3_600),
     ("uneven_noise", 240),
     ("zcdp_price", 900),
+    ("gope_price", 800),
     ("linucb_dimension", 3_400),
     ("linucb_exact", 560),
     ("linucb_plain_dp", 160),
