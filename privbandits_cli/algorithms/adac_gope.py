@@ -63,7 +63,7 @@ class Parameters(Designed):
         """w/√(2ρ), the deviation of the noise for G = 1."""
         return width_of(setting.known()) / math.sqrt(2 * self.rho)
 
-    def plays(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
+    def length(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
         """c, for a design of value 1.01 d; by `length`."""
         value, log = (1 + CLOSE) * dimension, logarithm_of(setting.n_arms, phase, self.alpha)
         return length(2.0**-phase, value, dimension, log, setting.known().sigma ** 2, self.deviation(setting))

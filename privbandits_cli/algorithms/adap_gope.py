@@ -60,7 +60,7 @@ class Parameters(Designed):
         """b, the scale of the noise on a sum of rewards."""
         return width_of(setting.known()) / self.epsilon
 
-    def plays(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
+    def length(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
         """A <= √s G for s arms; rounding to whole plays makes h_a no larger than G <= g/c."""
         value, log = (1 + CLOSE) * dimension, logarithm_of(setting.n_arms, phase, self.alpha)
         gauss = setting.known().sigma * math.sqrt(2 * value * log)

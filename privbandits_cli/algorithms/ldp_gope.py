@@ -52,7 +52,7 @@ class Parameters(Designed):
         """σ² + 2 b²."""
         return float(setting.known().sigma ** 2 + 2 * self.scale(setting) ** 2)
 
-    def plays(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
+    def length(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
         """c, for a design of value 1.01 d; by `enough`."""
         value, log = (1 + CLOSE) * dimension, logarithm_of(setting.n_arms, phase, self.alpha)
         gauss = math.sqrt(2 * self.variance(setting) * value * log)

@@ -31,7 +31,7 @@ class Parameters(Designed):
     read = "secondary"
     display = "Phased GOPE"
 
-    def plays(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
+    def length(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
         """c, for a design of value 1.01 d."""
         variance = setting.known().sigma ** 2
         log = logarithm_of(setting.n_arms, phase, self.alpha)

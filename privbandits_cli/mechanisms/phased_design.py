@@ -49,13 +49,13 @@ class Designed(contextual.Algorithm):
     def tuned(self, setting: Setting) -> Self:
         return self.replace(alpha=self.alpha or min(0.5, 1 / setting.horizon))
 
-    def plays(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
+    def length(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
         """c of a phase, for a design on so many arms whose value is 1 + CLOSE times the dimension; at most that."""
         raise NotImplementedError
 
     def releases(self, setting: Setting) -> bool:
         """Whether a phase ends in this game if only one arm is not 0."""
-        return math.ceil(self.plays(setting, 1, 1 / (1 + CLOSE), 1)) <= math.floor(setting.horizon)
+        return math.ceil(self.length(setting, 1, 1 / (1 + CLOSE), 1)) <= math.floor(setting.horizon)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
         """In phase l > 1 no gap exceeds 4 · 2^(1-l), unless an estimate has failed, which costs at most α T Δ_max.
@@ -65,7 +65,7 @@ class Designed(contextual.Algorithm):
         d, worst = min(setting.known().dimension, setting.n_arms), setting.largest_regret()
         left, bound, phase = np.array(rounds, float), self.alpha * np.asarray(rounds) * worst, 1
         while (left > 0).any():
-            most = self.plays(setting, phase, d, setting.n_arms) + setting.n_arms
+            most = self.length(setting, phase, d, setting.n_arms) + setting.n_arms
             played = np.minimum(left, most)
             bound, left = bound + played * min(worst, 8.0 * 2.0**-phase), left - played
             phase += 1

@@ -185,7 +185,7 @@ def test_c_is_what_the_bound_on_regret_says(name, by_hand):
         state = algorithm.state(SETTING)[0]
         module = import_module(f"privbandits_cli.algorithms.{name}")
         module.choose(state, sphere(6, 3, seed).T.copy(), np.random.default_rng(1))
-        most = algorithm.plays(SETTING, 1, 3, 6)
+        most = algorithm.length(SETTING, 1, 3, 6)
         assert 0.2 * most < state.rounds <= most + 6
         bound = algorithm.regret_bound(np.array([1.0, 2.0**14, 2.0**40]), SETTING)
         assert (np.diff(bound) > 0).all() and bound[-1] < 0.1 * 2.0**41
