@@ -49,7 +49,7 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("linucb_time_full", 280),
     ("linucb_rho", 3_600),
     ("best_arm_budget", 37_800),
-    ("best_arm_confidence", 11_520),
+    ("best_arm_confidence", 10_880),
     ("best_arm_stuck", 1_152),
     ("best_arm_thresholds", 38_400),
     ("oracle_iris", 1_500),
