@@ -119,7 +119,7 @@ reproducibility: $(RUN)  ## write REPRODUCIBILITY.md from the manifests in resul
 bench: $(DEV)  ## measure nanoseconds per round; fails if one is 1.5 times as slow as in results/bench.csv
 	$(BIN)/python -m tests.bench
 
-bench-keep: $(DEV)  ## measure and write results/bench.csv
+bench-keep: $(DEV)  ## measure what has no row in results/bench.csv, and add its row
 	$(BIN)/python -m tests.bench --keep
 
 schema: $(RUN)  ## write the JSON schema that editors read

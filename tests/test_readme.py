@@ -241,7 +241,7 @@ def test_the_commands_on_results_work(line, tmp_path, monkeypatch):
 
 def test_every_command_of_a_block_is_tested():
     """No block shows a command that the tests above do not run; `merge` needs shards, see tests/actions."""
-    tested = "list|show|validate|privacy|tune|audit|run|slurm|plot|report|check|compare|new|merge"
+    tested = "list|show|validate|privacy|tune|plan|audit|run|slurm|plot|report|check|compare|new|merge"
     assert {line.split()[1] for line in commands(r"\S+")} == set(tested.split("|"))
 
 

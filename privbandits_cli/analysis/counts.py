@@ -24,6 +24,7 @@ class Share(Estimate):
     count: int = 0
 
     def further(self) -> list[Estimate]:
+        """None: `sure` needs no test by a further trial."""
         return []
 
     def sure(self, confidence: float) -> tuple[float, float]:
@@ -39,6 +40,7 @@ class Median(Estimate):
     values: tuple[float, ...] = ()  # sorted; infinite in a trial that has not ended
 
     def further(self) -> list[Estimate]:
+        """None: `sure` needs no test by a further trial."""
         return []
 
     def sure(self, confidence: float) -> tuple[float, float]:

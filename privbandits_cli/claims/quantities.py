@@ -204,6 +204,10 @@ def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:
     return low, high, text
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
 REGRET = partial(amount, digits=3)
 # `epsilon` is not estimated from trials: `privacy` brackets it.
 ESTIMATORS = {
@@ -214,6 +218,6 @@ ESTIMATORS = {
     "slope": Estimator(_slope, "{:.3f}".format),
     "pulls": Estimator(_pulls, REGRET),
     "median_pulls": Estimator(_median_pulls, REGRET),
-    "wrong": Estimator(_wrong, "{:.2%}".format),
-    "capped": Estimator(_capped, "{:.2%}".format),
+    "wrong": Estimator(_wrong, _percent),
+    "capped": Estimator(_capped, _percent),
 }

@@ -63,7 +63,7 @@ def test_a_mean_is_unknown_if_trials_reached_the_cap(judge):
 
 def test_figures_of_a_verdict(judge):
     share = judge("wrong(dp_tt[epsilon=1]) > 0.1").figures
-    assert share == "60.00% (36.05% to 80.88%), 20 trials"
+    assert share == "60.00 % (36.05 % to 80.88 %), 20 trials"
     mean, bound = np.mean(SLOW), times.lower_bound((0.7, 0.4), 1.0, 0.1)
     against = judge("pulls(dp_tt[epsilon=1]) > lower_bound(dp_tt[epsilon=1])").figures
     assert against.startswith(f"{mean:.4g}"[:3]) and f"a lower bound of {bound:.3g}"[:18] in against
