@@ -26,12 +26,13 @@ Styles = dict[str, dict[str, Any]]
 BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
 PALE: dict[str, Any] = {"lw": 3.2, "alpha": 0.22, "zorder": 1.5}
 RING: dict[str, Any] = {"marker": "o", "ls": "none", "ms": 6.5, "mfc": "none", "mew": 0.8, "zorder": 5}
-NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
+NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 6, "rotation": 90, "va": "bottom"}
 ARROW: dict[str, Any] = {"ls": "none", "ms": 5, "clip_on": False, "in_layout": False, "zorder": 4}
 DOWN, UP = r"$\downarrow$", r"$\uparrow$"
+MANY = 8  # lines: more are thin
 MINOR = 4.5  # powers of ten: a logarithmic axis of more has no ticks between them
 MARK: dict[str, Any] = {
-    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 4.5, "va": "bottom",
+    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 5.5, "va": "bottom",
     "in_layout": False,
 }  # fmt: skip
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
@@ -45,8 +46,9 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
     if table.level is not None:
         axis.axhline(table.level, color="#555555", lw=0.7)
     ends, start = [], min(float(line.x[0]) for line in lines)
+    many = {"lw": 0.8} if len(lines) > MANY else {}
     for each in shown.lines:
-        line, style = each.line, styles[each.line.label]
+        line, style = each.line, styles[each.line.label] | many
         _line(axis, each, style)
         ends.append(End(float(line.x[-1]), float(each.regret[-1]), line.label, style))
         _bars(axis, each, shown.y, style["color"])
@@ -71,7 +73,7 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
     if sloped:  # below rising lines there is room
         samples = [Line2D([], [], **styles[line.label]) for line in sloped]
         texts = [line.slope_text(interval=False) for line in sloped]
-        axis.legend(samples, texts, loc="lower right", fontsize=5, borderpad=0, labelspacing=0.2, handlelength=2.2)
+        axis.legend(samples, texts, loc="lower right", fontsize=6, borderpad=0, labelspacing=0.2, handlelength=2.2)
     return ends
 
 

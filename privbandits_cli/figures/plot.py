@@ -49,7 +49,8 @@ END, WIDEST = 1.25, 2.6  # inches of a line at the end of a line: at least so mu
 LINE = 0.115  # inches: the height of a line in a legend
 SIZE = 6.0  # points of a legend
 HANDLE = 0.45  # inches of a sample in a legend, with its space
-NOTE = 5.5  # points of the notes
+NOTE = 6.5  # points of the notes
+ABOVE = 0.4  # inches of a row above and below its panels
 HIGH = 1.3  # inches of a line beside a panel
 TITLE = 2.9  # inches of a line above a panel that is a column wide
 MARKER = 3.0  # points: the size of most markers, as in the style of all figures
@@ -118,10 +119,18 @@ def _attempts(picture: Picture) -> Iterator[Figure]:
     """The figure in each layout in which all names fit, the best first; the last is as high as its legend needs."""
     n, table = len(picture.sheet.table.panels), picture.sheet.table
     for width in layout.widths(n, table.width):
+        columns = layout.columns(n, width)
         rows = layout.height(n, width) + LINE * (1 + wrapped(picture.notes, width - 0.2, NOTE).count("\n"))
+        rows += LINE * (n > 1 and bool(picture.shared))
         if not picture.texts:  # colour bars name all lines
             yield _below(picture, width, table.height or rows)
-        out = _drawn(picture, width, table.height or rows, "cell" if n % layout.columns(n, width) else "ends")
+        if n % columns:
+            out = _drawn(picture, width, table.height or rows, "cell")
+        else:
+            names = "\n".join(on_lines(text, _beside(width, columns), ends.SIZE) for text in picture.texts.values())
+            room = n / columns * (ends.least(names.split("\n")) / layout.NAMES + ABOVE)
+            grown = room if rows < room <= layout.MORE * rows else rows
+            out = _drawn(picture, width, table.height or grown, "ends")
         if out is not None:
             yield out
         wide, high = _legend_size(picture, width)
@@ -142,7 +151,7 @@ def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure 
     table, n = picture.sheet.table, len(picture.sheet.table.panels)
     columns = layout.columns(n, width)
     rows = math.ceil(n / columns)
-    beside = min(WIDEST, max(END, 0.38 * width / columns))
+    beside = _beside(width, columns)
     own = (width - (_aside(picture, beside) if place == "ends" else 0)) / columns - 0.4
     titles = [_title(title, i if 1 < n <= 26 else None, own) for i, title in enumerate(table.panels)]
     if n == 1 and picture.shared:
@@ -158,7 +167,8 @@ def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure 
     labels, legend = [], None
     if place == "ends":
         labels = _labels(axes, found, columns, picture, beside)
-        if not labels or max(ends.least(each) for each in labels) > high / rows - 0.4:
+        texts = ("\n".join(end.text for end in each.ends) for each in labels)
+        if not labels or max(ends.least(text.split("\n")) for text in texts) > high / rows - ABOVE:
             return None
     elif picture.texts:
         legend = _legend(out, axes[n] if place == "cell" else None, width / columns, picture)
@@ -172,6 +182,11 @@ def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure 
         wide = min(axis.get_window_extent().width for axis in axes[:n]) >= NARROW * out.dpi
         return out if wide and ends.settle(out, labels) else None
     return out if legend is None or place == "below" or _free(legend, axes[n - 1], axes[n]) else None
+
+
+def _beside(width: float, columns: int) -> float:
+    """The width in inches that names at the ends of lines may take."""
+    return min(WIDEST, max(END, 0.38 * width / columns))
 
 
 def _free(legend: Legend, before: Axes, cell: Axes) -> bool:

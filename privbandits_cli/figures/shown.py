@@ -238,11 +238,11 @@ def shared_notes(lines: Sequence[Line]) -> tuple[dict[str, str], str]:
 
 
 def unequal(lines: Sequence[Line]) -> str:
-    """The range of the ε that labels state, if those of two algorithms differ by more than `EQUAL`; else empty."""
+    """The range of the ε that labels state, if two names state different ones, by more than `EQUAL`; else empty."""
     stated: dict[str, list[float]] = {}
     for line in lines:
         if line.guarantee and note_of(line.label, "guarantee"):
-            stated.setdefault(line.algorithm, []).append(line.guarantee[0])
+            stated.setdefault(line.label.without(["guarantee", "epsilon"]), []).append(line.guarantee[0])
     least, most = ([end(own) for own in stated.values()] for end in (min, max))
     if all(max(ends) <= EQUAL * min(ends) for ends in (least, most) if ends):
         return ""

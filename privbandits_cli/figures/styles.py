@@ -81,7 +81,8 @@ BASELINES = (
 FAMILIES = (
     # bandits
     Family(BLUE, {"dp_ucb": "X", "adap_ucb": "<", "adac_ucb": "*", "dp_robust_ucb": "v"}),  # confidence bounds
-    Family(INDIGO, {"dp_klucb": "D", "adap_klucb": "P"}),  # Kullback-Leibler indices
+    Family(INDIGO, {"dp_klucb": "D"}),  # Kullback-Leibler indices
+    Family(INDIGO, {"adap_klucb": "P"}, first=2),  # not the dashes of AdaP-UCB, beside which it runs
     Family(GREEN, {"dp_imed": "s"}, first=1),  # the index of IMED
     Family(SKY, {"dp_se": "^", "dist_dp_se": "o", "dist_rdp_se": "v", "dp_robust_se": "s"}),  # elimination
     Family(PURPLE, {"lazy_dp_ts": "p", "dp_ts": "h", "gaussian_ts": "o"}),  # Thompson sampling

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from privbandits_cli.analysis import curves, theories
 from privbandits_cli.experiment.config import load
@@ -130,6 +131,23 @@ def test_committed_figures_have_small_legends_and_names_apart(name):
         boxes = [text.get_window_extent() for text in names]
         assert not overlap(boxes) and all(box.x1 <= drawn.bbox.x1 + 3 for box in boxes)
         assert not axis.axison or axis.lines  # no empty panel
+    assert min(text.get_fontsize() for text in drawn.findobj(Text) if text.get_text()) >= 6.0  # points
+
+
+def test_notes_are_as_large_as_the_numbers_of_axes():
+    for drawn in (plot.figure(table_of_panels(rising(2))), plot.figure(table_of_panels(rising(40)))):
+        (note,) = [text for text in drawn.findobj(Text) if "mean of 100 trials" in text.get_text()]
+        assert note.get_fontsize() == 6.5 and note.get_window_extent().width < drawn.bbox.width
+
+
+def test_rows_grow_for_many_names():
+    few, many = (plot.figure(table_of_panels(*[rising(count)] * 4)) for count in (5, 11))
+    assert few.get_figheight() < many.get_figheight() < layout.MORE * few.get_figheight() and not many.legends
+    widths = [
+        {line.get_linewidth() for line in drawn.axes[0].lines if line.get_label().startswith("name")}
+        for drawn in (few, many)
+    ]
+    assert widths[1] == {0.8} and min(widths[0]) > 1
 
 
 def test_what_all_curves_share_is_in_the_title_once():
@@ -167,7 +185,7 @@ def test_a_comparison_at_unequal_privacy_says_so():
     assert plot.figure(table_of_panels(named(0.5, 20))).axes[0].get_title() == f"P0\n{said}"
     assert plot.figure(table_of_panels(*[named(0.5, 20)] * 2)).get_suptitle() == said
     assert shown.unequal(named(1, 1.05)) == shown.unequal(rising(2)) == shown.unequal(named(0.0, 0.0)) == ""
-    swept = [replace(line, algorithm=name) for name in ("a", "b") for line in named(0.5, 20)]
+    swept = [replace(line, label=Name(name, *line.label.brackets)) for name in ("a", "b") for line in named(0.5, 20)]
     assert shown.unequal(swept) == ""  # two algorithms at the same two ε
     assert shown.unequal(swept[:3]) == said
 

@@ -91,6 +91,12 @@ def test_every_algorithm_has_its_own_style():
         assert len({(style.marker, style.colour) for style in own}) == len(own)
 
 
+def test_neighbours_have_dashes_of_their_own():
+    """AdaP-UCB and AdaP-KLUCB run beside each other in several figures."""
+    one, other = styles.PRIVATE["adap_ucb"], styles.PRIVATE["adap_klucb"]
+    assert one.stroke != other.stroke and one.marker != other.marker
+
+
 def test_the_page_on_figures_names_the_families():
     page = (Path(__file__).parents[2] / "docs/start/reading_a_figure.md").read_text()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.split("\n") if line.startswith("|")]
