@@ -25,7 +25,7 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli.cli import terminal
 from privbandits_cli.convex.polytope import Polytope
-from privbandits_cli.games import bandit, contextual, linear
+from privbandits_cli.games import bandit, best_arm, contextual, linear
 from privbandits_cli.games.bandit import BLOCK, play
 from privbandits_cli.games.drawing import ROWS, WIDTH, fill_of, filled
 from privbandits_cli.games.lockstep import LANES
@@ -210,6 +210,20 @@ def candidates():
             yield f"{name}, heavy tails", game("heavy tails", Tails(), [make(name)], 5)
     yield from linear_candidates()
     yield from contextual_candidates()
+    yield from best_arm_candidates()
+
+
+def best_arm_candidates():
+    """Learners that play on to the horizon, because the arms are nearly alike."""
+    horizon = 2**12
+    for name in playing("algorithms", "best_arm"):
+        n_arms = 2 if name == "dp_sprt" else 4
+        means = [0.5, *[0.4999] * (n_arms - 1)]
+        confidence = None if isinstance(make(name), best_arm.Budgeted) else 1 - 1e-9
+        setting = bandit.Setting(horizon, n_arms, confidence=confidence)
+        rounds = np.array([horizon])
+        played = Match(foe("bernoulli", means=means), [make(name).tuned(setting)], setting, rounds, 1)
+        yield name, ("best arm", lambda played=played: best_arm.play(played, range(LANES)), LANES * horizon, None)
 
 
 def contextual_candidates():

@@ -16,7 +16,8 @@ from privbandits_cli.numerics.jit import once
 from privbandits_cli.numerics.kl import kl, private_kl
 
 LARGE = 40.0  # the largest tilt λ; a larger one changes a divergence by rounding only
-HALVINGS = 50  # of an interval
+HALVINGS = 50  # of an interval, at most
+CLOSE = 1e-8  # relative error of where a function has its end; that of the function is about its square
 
 
 def d_plus(x: float, y: float, epsilon: float) -> float:
@@ -33,7 +34,12 @@ def d_minus(x: float, y: float, epsilon: float) -> float:
 
 def edge(x: float, epsilon: float) -> float:
     """The y up to which d+_ε(x, y) is kl(x, y): x/(x + (1 - x) e^-ε), and 0 at x = 0. Domain: ε < infinity."""
-    return x / (x + (1.0 - x) * math.exp(-epsilon)) if x > 0.0 else 0.0
+    return edge_of(x, math.exp(-epsilon))
+
+
+def edge_of(x: float, small: float) -> float:
+    """`edge`; small: e^-ε."""
+    return x / (x + (1.0 - x) * small) if x > 0.0 else 0.0
 
 
 @once
@@ -52,8 +58,19 @@ def private_transport(up: float, low: float, n: float, m: float, epsilon: float)
         return 0.0
     if epsilon == math.inf:
         return transport(up, low, n, m)
-    y = meeting(up, low, n, m, epsilon)
-    return n * d_minus(up, y, epsilon) + m * d_plus(low, y, epsilon)
+    small, kappa = math.exp(-epsilon), -math.expm1(-epsilon)
+    ours, theirs = edge_of(low, small), edge_of(1.0 - up, small)
+    y = meeting_of(up, low, n, m, ours, theirs, small, kappa)
+    return n * divergence(1.0 - up, 1.0 - y, theirs, epsilon, kappa) + m * divergence(low, y, ours, epsilon, kappa)
+
+
+def divergence(x: float, y: float, edge: float, epsilon: float, kappa: float) -> float:
+    """d+_ε(x, y), if the edge of x and κ are known."""
+    if y <= x:
+        return 0.0
+    if y >= 1.0:
+        return epsilon * (1.0 - x)
+    return kl(x, y) if y <= edge else max(0.0, -math.log1p(-kappa * y) - epsilon * x)
 
 
 def meeting(up: float, low: float, n: float, m: float, epsilon: float) -> float:
@@ -62,10 +79,19 @@ def meeting(up: float, low: float, n: float, m: float, epsilon: float) -> float:
     d+ has a slope in y of (y - x)/(y (1 - y)) up to the edge of x, and of κ/(1 - κy) beyond it, with κ = 1 - e^-ε.
     The sum of both slopes increases in y. Its signs at the two edges tell on which side of each edge the minimum is.
     """
-    kappa = -math.expm1(-epsilon)
-    a, b = min(up, edge(low, epsilon)), max(low, 1.0 - edge(1.0 - up, epsilon))
-    low_private = a < up and slope(up, low, n, m, epsilon, a) < 0.0
-    up_private = b > low and slope(up, low, n, m, epsilon, b) > 0.0
+    small = math.exp(-epsilon)
+    return meeting_of(up, low, n, m, edge_of(low, small), edge_of(1.0 - up, small), small, -math.expm1(-epsilon))
+
+
+def meeting_of(
+    up: float, low: float, n: float, m: float, ours: float, theirs: float, small: float, kappa: float
+) -> float:
+    """`meeting`, if the edges of both arms, e^-ε and κ are known."""
+    a, b = min(up, ours), max(low, 1.0 - theirs)
+    over, under = n * steepness(1.0 - up, 1.0 - a, theirs, small, kappa), m * steepness(low, a, ours, small, kappa)
+    low_private = a < up and under < over
+    over, under = n * steepness(1.0 - up, 1.0 - b, theirs, small, kappa), m * steepness(low, b, ours, small, kappa)
+    up_private = b > low and under > over
     if low_private and up_private:
         y = ((n - m) / kappa + m) / (n + m)
     elif up_private:
@@ -88,18 +114,14 @@ def crossing(low: float, n: float, m: float, kappa: float) -> float:
     return 2.0 * rest / (middle + root) if middle > 0.0 else (root - middle) / (2.0 * square)
 
 
-def slope(up: float, low: float, n: float, m: float, epsilon: float, y: float) -> float:
-    """The slope in y of n d-_ε(up, y) + m d+_ε(low, y)."""
-    return m * steepness(low, y, epsilon) - n * steepness(1.0 - up, 1.0 - y, epsilon)
-
-
-def steepness(x: float, y: float, epsilon: float) -> float:
-    """The slope in y of d+_ε(x, y) at y > x, from the left at the edge."""
+def steepness(x: float, y: float, edge: float, small: float, kappa: float) -> float:
+    """The slope in y of d+_ε(x, y) at y > x, from the left at the edge; small: e^-ε, kappa: 1 - e^-ε."""
     if y <= x:
         return 0.0
-    if y <= edge(x, epsilon):
+    if y <= edge:
         return (y - x) / (y * (1.0 - y)) if y < 1.0 else math.inf
-    return private_slope(y, epsilon)
+    rest = 1.0 - y + y * small
+    return kappa / rest if rest > 0.0 else math.inf
 
 
 def private_slope(y: float, rate: float) -> float:
@@ -117,15 +139,25 @@ def tilt(x: float, y: float, share: float, epsilon: float) -> float:
     share: the number of Laplace numbers Lap(1/ε) for each play.
     """
     low, high = 0.0, min(epsilon, LARGE)
-    for _ in range(HALVINGS):
-        rate = 0.5 * (low + high)
+    rate = 0.5 * high
+    for _ in range(HALVINGS):  # Newton's method, in an interval that is halved where a step would leave it
         weight = y * math.exp(-rate)
-        noise = 2.0 * share * rate / ((epsilon - rate) * (epsilon + rate)) if rate < epsilon else math.inf
-        if weight / (1.0 - y + weight) - x - noise > 0.0:
+        whole, room = 1.0 - y + weight, (epsilon - rate) * (epsilon + rate)
+        if room <= 0.0:
+            high, rate = rate, 0.5 * (low + rate)
+            continue
+        gain = weight / whole - x - 2.0 * share * rate / room
+        bend = weight * (1.0 - y) / (whole * whole) + 2.0 * share * (epsilon * epsilon + rate * rate) / (room * room)
+        if gain > 0.0:
             low = rate
         else:
             high = rate
-    return low
+        before, middle = rate, 0.5 * (low + high)
+        newton = before + gain / bend if bend > 0.0 else middle
+        rate = newton if low < newton and newton < high else middle
+        if abs(rate - before) <= CLOSE * before:
+            break
+    return rate
 
 
 def noisy_kl(x: float, y: float, share: float, epsilon: float) -> float:
@@ -163,5 +195,7 @@ def noisy_transport(up: float, low: float, n: float, k: float, m: float, j: floa
             left = y
         else:
             right = y
+        if right - left <= CLOSE * min(left, 1.0 - right):
+            break
     y = 0.5 * (left + right)
     return n * noisy_kl(1.0 - up, 1.0 - y, k / n, epsilon) + m * noisy_kl(low, y, j / m, epsilon)

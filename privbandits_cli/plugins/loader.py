@@ -142,10 +142,10 @@ def _check(source: Source, made: ModuleType) -> None:
     if feedback not in (*contract.update,):
         words = " or ".join(f'"{one}"' for one in contract.update)
         raise refuse(model, f"feedback is {feedback!r}: make it {words}")
-    asked = {"choose": contract.choose, "update": contract.update[feedback]} | (
+    wanted = {"choose": contract.choose, "update": contract.update[feedback]} | (
         {"stop": "state"} if contract.stops else {}
     )
-    for name, words in asked.items():
+    for name, words in wanted.items():
         if not inspect.isfunction(made.__dict__.get(name)):
             raise refuse(model, f"the file needs a function `{name}` outside the class")
         takes(made.__dict__[name], words.split(", "))
