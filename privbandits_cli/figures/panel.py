@@ -32,7 +32,7 @@ DOWN, UP = r"$\downarrow$", r"$\uparrow$"
 MANY = 8  # lines: more are thin
 MINOR = 4.5  # powers of ten: a logarithmic axis of more has no ticks between them
 MARK: dict[str, Any] = {
-    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 4.5, "va": "bottom",
+    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 5.5, "va": "bottom",
     "in_layout": False,
 }  # fmt: skip
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
