@@ -29,6 +29,7 @@ TITLES = {
     "negative_digits": "The k-ary tree with negative digits",
     "oracle": "Regression oracles",
     "phased": "Phases of an arm",
+    "phased_design": "Phases of a G-optimal design",
     "quadratic_oracle": "The quadratic oracle",
     "shared_top_up": "The tree with shared top-up noise",
     "square_root": "The square root of prefix sums",

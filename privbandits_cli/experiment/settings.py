@@ -26,7 +26,7 @@ def settings(keys: Keys) -> list[Setting]:
         return [Setting(horizon, n_arms(keys, 1), confidence=confidence) for horizon, confidence in pairs]
     if keys.game == "contextual":
         return [
-            Setting(keys.planned_horizon or horizon, n_arms(keys, d), contexts=Contexts(d))
+            Setting(keys.planned_horizon or horizon, n_arms(keys, d), contexts=Contexts(d, fixed=True))
             for horizon, d in product(horizons, listed(keys.dimension))
         ]
     return [Setting(horizon, space.dimension, space=space) for horizon, space in product(horizons, spaces(keys))]
@@ -90,7 +90,7 @@ class Size(NamedTuple):
             raise ValueError(f"{player.name} plays the game {player.game}, which has no decision set: leave --set out")
         n = self.dimension or self.arms
         if player.game == "contextual":
-            return Setting(self.horizon, self.arms, contexts=Contexts(n))
+            return Setting(self.horizon, self.arms, contexts=Contexts(n, fixed=True))
         if player.game in ("bandit", "best_arm"):
             if self.dimension is not None:
                 raise ValueError(
