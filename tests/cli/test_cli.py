@@ -447,7 +447,7 @@ def tunable():
     """The private algorithms whose parameters, besides ε, δ and a base, have defaults."""
     for name, model in Registry().every("algorithms"):
         needed = {field for field, known in model.model_fields.items() if known.is_required()}
-        if model.private and needed <= {"epsilon", "delta", "base"}:
+        if model.private and needed <= {"epsilon", "rho", "delta", "base"}:
             yield name
 
 
