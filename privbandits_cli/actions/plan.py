@@ -339,9 +339,10 @@ def opening(asked: Question, epsilon: float) -> str:
 def closing(asked: Question) -> list[str]:
     """What the table says, which design to take, and what ε means."""
     price = "price of 2: the users of design 2 over those without privacy."
+    seen = "" if isinstance(asked, Test) else "the noisy sums, "
     once = (
-        "ε bounds what anybody learns of one user from the arms that were played, the end of the study, and the answer."
-        " A user who is played r times, in this study or others on the same people, has r ε."
+        f"ε bounds what anybody learns of one user from the arms that were played, {seen}the end of the study, and the "
+        "answer. A user who is played r times, in this study or others on the same people, has r ε."
     )
     if isinstance(asked, Test):
         return [price, once]

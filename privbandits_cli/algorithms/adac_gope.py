@@ -86,9 +86,8 @@ class Parameters(Designed):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """A reward is in one vector, which is noised once; the attack is a reward at the ends of its range."""
-        known, rho, view = setting.known(), self.rho * sensitivity**2, "all noisy vectors, and so all arms played"
-        low = 0.0 if known.nonnegative else -known.reward
-        neighbours = f"the reward of one round replaced, in [{low:.4g}, {known.reward:.4g}]"
+        rho, view = self.rho * sensitivity**2, "all noisy vectors, and so all arms played"
+        neighbours = self.neighbours(setting)
         one = Release("gaussian", math.sqrt(2 * rho))
         surely = one.part(float(self.releases(setting)))
         source, hidden = f"ρ-zCDP with ρ = {rho:.4g}, converted", "one Gaussian vector hides a reward"
@@ -96,9 +95,6 @@ class Parameters(Designed):
             Guarantee(concentrated(rho, delta), delta, source, "proved", view=view, neighbours=neighbours),
             *noised(one, delta, hidden, "noisy vector", view, surely=surely, neighbours=neighbours),
         ]
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms are public, and the same in every round: only rewards are private."]
 
     def mechanism(self) -> str:
         return "Gaussian noise on the estimate of each phase"

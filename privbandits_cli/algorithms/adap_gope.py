@@ -82,17 +82,12 @@ class Parameters(Designed):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε, because a reward is in one sum, which is noised once; the attack is a reward at the ends of its range."""
-        known, view = setting.known(), "all noisy sums, and so all arms played"
-        low = 0.0 if known.nonnegative else -known.reward
-        neighbours = f"the reward of one round replaced, in [{low:.4g}, {known.reward:.4g}]"
+        view, neighbours = "all noisy sums, and so all arms played", self.neighbours(setting)
         one = Release("laplace", self.epsilon * sensitivity)
         surely = one.part(float(self.releases(setting)))
         return noised(
             one, delta, "a reward is in one noisy sum", "noisy sum", view, surely=surely, neighbours=neighbours
         )
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms are public, and the same in every round: only rewards are private."]
 
     def mechanism(self) -> str:
         return "Laplace noise on each arm's sum of rewards in a phase"

@@ -68,14 +68,9 @@ class Parameters(Designed):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε of a report; the attack is a reward at the ends of its range."""
-        known, view = setting.known(), "the round's report, and so all later arms"
-        low = 0.0 if known.nonnegative else -known.reward
-        neighbours = f"the reward of one round replaced, in [{low:.4g}, {known.reward:.4g}]"
+        view, neighbours = "the round's report, and so all later arms", self.neighbours(setting)
         one, source = Release("laplace", self.epsilon * sensitivity), "Laplace noise of scale w/ε on each reward"
         return noised(one, delta, source, "report", view, surely=one, neighbours=neighbours)
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms are public, and the same in every round: only rewards are private."]
 
     def mechanism(self) -> str:
         return "Laplace noise on each reward"

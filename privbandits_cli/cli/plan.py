@@ -28,7 +28,7 @@ def plan(
     arms: Annotated[int, typer.Option(help="Arms K that are compared; 1 tests one rate.")] = 2,
     gap: Annotated[float | None, typer.Option(help="The smallest lead of the best arm that matters.")] = None,
     delta: Annotated[float, typer.Option(help="δ, how often the answer may be wrong.")] = 0.05,
-    centre: Annotated[float, typer.Option(help="Where the means are, if you know it: 0.02 for rare events.")] = 0.5,
+    centre: Annotated[float, typer.Option(help="The middle of the best mean and the others, if known.")] = 0.5,
     null: Annotated[float | None, typer.Option(help="One arm: the rate under which nothing is new.")] = None,
     alternative: Annotated[float | None, typer.Option(help="One arm: a larger rate that must be found.")] = None,
     simulate: Annotated[int, typer.Option(min=0, help="Simulated studies; 0 leaves them out.")] = 200,

@@ -219,24 +219,31 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         width=plot.width,
         height=plot.height,
         best=tuple(map(found.symbol, plot.best or ())),
-        remarks=tuple(_kinds(found, [line for lines in panels.values() for line in lines])),
+        remarks=tuple(_kinds(found)),
     )
 
 
-def _kinds(found: Curves, lines: Sequence[Line]) -> list[str]:
-    """What ε means for which lines of an axis of ε, if it does not mean the same for all; who has no place there."""
-    if found.plot.against != "epsilon":
+def _kinds(found: Curves) -> list[str]:
+    """What ε means for which lines of an axis of ε, if it does not mean the same for all; who has no place there.
+
+    The δ of a line is the largest of its points, at which all of them are private.
+    """
+    against, at = found.plot.against, found.plot.at_delta
+    if against != "epsilon":
         return []
-    known, meant = dict(Registry().every("algorithms")), dict[str, dict[str, None]]()
-    for line in lines:
-        if not line.level and line.guarantee is not None:
-            delta = found.plot.at_delta or line.guarantee[1]
-            local = getattr(known.get(line.algorithm), "local", False)
-            meaning = ("one report" if local else "a game") + f", δ = {at_most(delta, 2)}" * (not found.plot.at_delta)
-            meant.setdefault(meaning, {})[line.label.base] = None
-    most = max(meant, key=lambda meaning: len(meant[meaning]), default="")
-    others = [f"{' and '.join(names)} ({meaning})" for meaning, names in meant.items() if meaning != most]
-    notes = [f"ε is that of {most}, but for {', '.join(others)}"] if others else []
+    known, names = dict(Registry().every("algorithms")), dict[tuple[str, str], dict[str, None]]()
+    for line in (line for members in found.panels().values() for line in found.lines(members)):
+        deltas = [delta for _, delta in filter(None, map(_guarantee, line))]
+        if against in line[0].swept and deltas:
+            who = "one report" if getattr(known.get(line[0].algorithm), "local", False) else "a game"
+            level = "" if at else f"δ = {at_most(max(deltas), 2)}"
+            names.setdefault((who, level), {})[found.line_name(line[0]).base] = None
+    most = max(names, key=lambda meaning: len(names[meaning]), default=("", ""))
+    others = []
+    for meaning, own in names.items():
+        apart = ", ".join(part for part, usual in zip(meaning, most, strict=True) if part != usual)
+        others += [f"{' and '.join(own)} ({apart})"] if apart else []
+    notes = [f"ε is that of {', '.join(filter(None, most))}, but for {', '.join(others)}"] if others else []
     none = f"no ε is proved at this δ, so left out: {', '.join(dict.fromkeys(found.unplaced))}"
     return notes + [none] * bool(found.unplaced)
 
@@ -268,7 +275,7 @@ def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
         quantity=shown.y,
         remarks=(
             *answers.remarks(found, panels),
-            *_kinds(found, [line for lines in panels.values() for line in lines]),
+            *_kinds(found),
         ),
         promised=answers.promised(found),
     )

@@ -46,6 +46,14 @@ class Designed(contextual.Algorithm):
         if self.private and math.isinf(known.reward):
             yield "its noise hides bounded rewards only, and these are unbounded: choose a bounded law of `rewards`"
 
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The arms are public, and the same in every round: only rewards are private."]
+
+    def neighbours(self, setting: Setting) -> str:
+        """The inputs that are to be indistinguishable."""
+        most = setting.known().reward
+        return f"the reward of one round replaced, in [{most - width_of(setting.known()):.4g}, {most:.4g}]"
+
     def tuned(self, setting: Setting) -> Self:
         return self.replace(alpha=self.alpha or min(0.5, 1 / setting.horizon))
 

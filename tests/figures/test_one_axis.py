@@ -1,12 +1,14 @@
 """One axis of ε for all kinds of privacy: conversions, places on the axis, words, and privacy profiles."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.actions import privacy, run
+from privbandits_cli.analysis import curves
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
@@ -114,10 +116,33 @@ def test_a_figure_says_what_epsilon_means_if_curves_differ(tmp_path):
     swept = swept.replace("  - {name: ldp_ucb, report: bernoulli, epsilon: 3}\n", "")
     path.write_text(swept.replace(", at_delta: 1e-6", "").replace("rho: [0.01, 0.1]", "rho: 0.1"))
     run.run(make_plan(load(path, ["horizon=100"])), Store(tmp_path / "out"), Engine(), 1, ["test"])
-    assert table.read(tmp_path / "out").remarks == ("ε is that of a game, δ = 0, but for LDP-UCB (one report, δ = 0)",)
+    assert table.read(tmp_path / "out").remarks == ("ε is that of a game, δ = 0, but for LDP-UCB (one report)",)
     path.write_text(MIXED.replace(", at_delta: 1e-6", "").split("  - {name: adac")[0] + "plot: {against: epsilon}\n")
     run.run(make_plan(load(path, ["horizon=100", "summary={centre: mean}"])), Store(tmp_path / "pure"), Engine(), 1, [])
     assert table.read(tmp_path / "pure").remarks == ()  # control: all alike
+
+
+def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
+    """Curves of two δ on one line, as `best: [delta]` draws them: its δ is the larger one, whichever point is first."""
+    path = tmp_path / "mixed.yaml"
+    entries = (
+        "[{name: exp3_tau, tau: certified, epsilon: [1, 4], delta: [1e-6, 1e-2]}, {name: dp_exp3_lap, epsilon: [1, 4]}]"
+    )
+    text = MIXED.split("algorithms:")[0] + f"algorithms: {entries}\nsummary: {{centre: mean}}\n"
+    path.write_text(text + "plot: {against: epsilon, best: [delta]}\n")
+    run.run(make_plan(load(path)), Store(tmp_path / "out"), Engine(), 1, [])
+    found = curves.read(tmp_path / "out")
+    others = [curve for curve in found.every if curve.algorithm == "dp_exp3_lap"]
+    for deltas in ((1e-6, 1e-2), (1e-2, 1e-6)):
+        chosen = dict(zip(("1", "4"), deltas, strict=True))
+        tau = [
+            one
+            for one in found.every
+            if one.algorithm == "exp3_tau" and chosen[one.own["epsilon"]] == float(one.own["delta"])
+        ]
+        assert len(tau) == 2
+        shown = table.table(replace(found, drawn=[*tau, *others])).remarks
+        assert shown == ("ε is that of a game, δ = 0.01, but for DP-EXP3-Lap (δ = 0)",)
 
 
 def test_a_delta_of_the_axis_needs_an_axis_of_epsilon(tmp_path):
