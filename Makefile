@@ -17,12 +17,12 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   bounded_private linucb_dimension price_linear_bandit fig1_equal_privacy linucb_rho price_collapse frontier \
   price_linear_scaling heavy_very price_scaling bounded_without_nu price_noisy heavy_scaling price_bandit uneven_noise \
   price_bandit_scaling state_of_the_art zcdp_price trust stochastic_time best_of_both stochastic_tail thompson_private \
-  state_of_the_art_stochastic oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
+  state_of_the_art_stochastic best_arm_confidence best_arm_thresholds best_arm_stuck best_arm_budget oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # each target uses all cores by itself
 .PHONY: help install test test-all test-touched browser report check lint types fig1 figures \
-  counters ope tables wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
+  counters ope plan tables wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -90,6 +90,9 @@ counters: $(RUN)  ## compute the noise of fourteen counters: results/counters.pn
 ope: $(RUN)  ## count how often the intervals of off-policy estimates hold the truth: results/ope.png
 	$(BIN)/python configs/ope.py
 
+plan: $(RUN)  ## count the users of studies by four designs, over ε: results/best_arm_plan.png
+	$(BIN)/python configs/best_arm_plan.py
+
 tables: $(RUN)  ## write the tables of Agarwal & Singh 2017 with measured rates: results/price_tables.md
 	$(BIN)/python configs/price_tables.py
 
@@ -116,7 +119,7 @@ reproducibility: $(RUN)  ## write REPRODUCIBILITY.md from the manifests in resul
 bench: $(DEV)  ## measure nanoseconds per round; fails if one is 1.5 times as slow as in results/bench.csv
 	$(BIN)/python -m tests.bench
 
-bench-keep: $(DEV)  ## measure and write results/bench.csv
+bench-keep: $(DEV)  ## measure what has no row in results/bench.csv, and add its row
 	$(BIN)/python -m tests.bench --keep
 
 schema: $(RUN)  ## write the JSON schema that editors read

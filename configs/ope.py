@@ -154,7 +154,7 @@ def figure(rows: Sequence[Row]) -> Figure:
                 axis.errorbar(apart, shown, bars, label=name, elinewidth=0.6, capsize=1.5, **style)
                 for x, value in zip(apart, coverage, strict=True):
                     if value < LOWEST:
-                        axis.text(x, LOWEST + 0.008, f"{100 * value:.0f} %", ha="center", va="bottom", fontsize=5)
+                        axis.text(x, LOWEST + 0.008, f"{100 * value:.0f} %", ha="center", va="bottom", fontsize=6)
             axis.set_xscale("log")
             axis.xaxis.set_major_locator(FixedLocator(sorted({row.rows for row in rows})))
             axis.xaxis.set_minor_locator(NullLocator())

@@ -18,7 +18,6 @@ counts the games that one further trial could turn.
 """
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -37,14 +36,14 @@ from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import plot
 from privbandits_cli.figures.layout import COLUMN
 from privbandits_cli.figures.mpl import Axes, styled
-from privbandits_cli.figures.plot import FORMATS, Figure, canvas, finish
-from privbandits_cli.figures.words import escaped
+from privbandits_cli.figures.plot import FORMATS, NOTE, Figure, canvas, finish
+from privbandits_cli.figures.words import escaped, wrapped
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
 TABLES = tuple(Path("results") / f"oracle_{name}" for name in ("iris", "wine", "breast_cancer", "digits"))
-CELL = 0.36  # inches
-NAMES = 0.75  # inches beside a matrix
+CELL = 0.28  # inches
+NAMES = 0.62  # inches beside a matrix
 DRAWS = 2000
 TIE = 1e-12
 ENDS = (0.025, 0.975)
@@ -214,7 +213,7 @@ def figure(rates: Sequence[Rate], trials: int) -> Figure:
             f"below with 95 % bootstrap intervals over the trials, {trials} or more of each game. Each is at the best "
             "of its grid in each game, chosen by the trials that are reported; this choice is not private."
         )
-        out.supxlabel(textwrap.fill(note, int(out.get_figwidth() * 21)), fontsize=5.5)
+        out.supxlabel(wrapped(note, out.get_figwidth() - 0.2, NOTE), fontsize=NOTE)
         finish(out, axes[len(levels) :], 1, 1)
         return out
 
@@ -228,10 +227,10 @@ def _matrix(axis: Axes, rates: Sequence[Rate]) -> None:
         ink = "white" if abs(rate.rate - 0.5) > 0.35 else "#222222"
         axis.text(j, i - 0.12, f"{100 * rate.rate:.0f}", ha="center", va="center", fontsize=6.5, color=ink)
         ends = f"{100 * rate.low:.0f}–{100 * rate.high:.0f}"
-        axis.text(j, i + 0.26, ends, ha="center", va="center", fontsize=4, color=ink)
+        axis.text(j, i + 0.26, ends, ha="center", va="center", fontsize=4.5, color=ink)
     axis.imshow(values, cmap="PuOr", vmin=-0.1, vmax=1.1)
-    axis.set_xticks(range(len(names)), [escaped(name) for name in names], rotation=40, ha="right", fontsize=5.5)
-    axis.set_yticks(range(len(names)), [escaped(name) for name in names], fontsize=5.5)
+    axis.set_xticks(range(len(names)), [escaped(name) for name in names], rotation=40, ha="right", fontsize=6)
+    axis.set_yticks(range(len(names)), [escaped(name) for name in names], fontsize=6)
     axis.tick_params(length=0)
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)

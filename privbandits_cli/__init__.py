@@ -1,7 +1,7 @@
 """privbandits: the figures of the differentially private bandit literature, reproduced.
 
-For notebooks: `load`, `run`, `summary`, `trials`, `plot`, `guarantee`, `evaluate` and `simulate_log` (`api.py`),
-imported when they are asked for.
+For notebooks: `load`, `run`, `summary`, `trials`, `plot`, `guarantee`, `evaluate`, `plan` and `simulate_log`
+(`api.py`), imported when they are asked for.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from privbandits_cli.version import __version__
 
 if TYPE_CHECKING:
-    from privbandits_cli.api import evaluate, guarantee, load, plot, run, simulate_log, summary, trials
+    from privbandits_cli.api import evaluate, guarantee, load, plan, plot, run, simulate_log, summary, trials
 
-__all__ = ["__version__", "evaluate", "guarantee", "load", "plot", "run", "simulate_log", "summary", "trials"]
+__all__ = ["__version__", "evaluate", "guarantee", "load", "plan", "plot", "run", "simulate_log", "summary", "trials"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The library for notebooks: `from privbandits_cli import evaluate, guarantee, load, plot, run, ...`.
+"""The library for notebooks: `from privbandits_cli import evaluate, guarantee, load, plan, plot, run, ...`.
 
 The functions do what the commands do, but return plain data, and print nothing. The columns of their tables have one
 meaning everywhere, and curves one name, that of the figures, so that tables can be joined on the columns they share.
@@ -197,6 +197,38 @@ def simulate_log(
     from privbandits_cli.actions import logs
 
     return logs.simulate(_loaded(experiment), at_home(path), rows, temperature, share)
+
+
+def plan(
+    arms: int = 2,
+    gap: float | None = None,
+    epsilon: float | Sequence[float | None] | None = 1.0,
+    delta: float = 0.05,
+    centre: float = 0.5,
+    null: float | None = None,
+    alternative: float | None = None,
+    simulate: int = 200,
+    seed: int = 0,
+) -> "Rows":
+    """How many users a study needs to find the best arm, or to test one rate: a table with a row per ε and design.
+
+    gap: the smallest lead of the best arm that matters, around `centre`. For one arm give null and alternative in its
+    place, two rates to tell apart. epsilon: one or several; None or infinity is no privacy. delta: the probability of a
+    wrong answer. simulate: the simulated studies of each; 0 leaves them out.
+    The columns of the table: `epsilon`, `design` (floor: no study that is right whatever the lead is takes fewer users
+    on average; one_shot: one noisy sum of each arm; sequential: until it is sure; looks: a few looks), `users` (floor:
+    on average, sequential: the 90 % quantile, looks: at most), `each` (plays of each arm), `price` (users over those
+    without privacy), and of simulated studies their number `runs`, `mean`, `error` (its standard error), `q90`, `q99`
+    (quantiles), `certified` (the share with an answer that is right whatever the lead is), and for twice the lead
+    `mean_twice` and `certified_twice`.
+    Raises ValueError with what to write instead if the numbers make no sense.
+    """
+    from privbandits_cli.actions import plan
+    from privbandits_cli.analysis.rows import Rows
+
+    asked = plan.question(arms, gap, delta, centre, null, alternative)
+    several = [epsilon] if epsilon is None or isinstance(epsilon, int | float) else epsilon
+    return Rows.of([row._asdict() for row in plan.rows(asked, [*map(plan.privacy, several)], simulate, seed)])
 
 
 def plot(

@@ -2,9 +2,9 @@
 the floor, arms at random. All take turns in one run, and their processor time is measured, so that their ratios to the
 floor hold on a busy machine, too.
 
-The ratios that are expected are in results/bench.csv: what takes more than 1.5 times its own fails. `--keep` writes
-the file anew. What has no row there fails, too. The time of a loop in lanes depends on the width of
-vectors: where it is not that of the file, what is slower is listed, but nothing fails.
+The ratios that are expected are in results/bench.csv: what takes more than 1.5 times its own fails. What has no row
+there fails, too; `--keep` measures it alone and adds its row. Without the file, it measures all. The time of a loop in
+lanes depends on the width of vectors: where it is not that of the row, what is slower is listed, but does not fail.
 """
 
 import csv
@@ -25,7 +25,7 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli.cli import terminal
 from privbandits_cli.convex.polytope import Polytope
-from privbandits_cli.games import bandit, contextual, linear
+from privbandits_cli.games import bandit, best_arm, contextual, linear
 from privbandits_cli.games.bandit import BLOCK, play
 from privbandits_cli.games.drawing import ROWS, WIDTH, fill_of, filled
 from privbandits_cli.games.lockstep import LANES
@@ -41,6 +41,7 @@ from tests.conftest import ROOT, foe, make, match, playing
 ROUNDS = 2**17
 TURNS = 9
 WORSE, SLACK = 1.5, 1.0  # times as slow; the slack, in floors, is for what costs next to nothing itself
+FLOOR = "floor by hand"
 KEPT = ROOT / "results" / "bench.csv"
 
 
@@ -210,6 +211,20 @@ def candidates():
             yield f"{name}, heavy tails", game("heavy tails", Tails(), [make(name)], 5)
     yield from linear_candidates()
     yield from contextual_candidates()
+    yield from best_arm_candidates()
+
+
+def best_arm_candidates():
+    """Learners that play on to the horizon, because the arms are nearly alike."""
+    horizon = 2**12
+    for name in playing("algorithms", "best_arm"):
+        n_arms = 2 if name == "dp_sprt" else 4
+        means = [0.5, *[0.4999] * (n_arms - 1)]
+        confidence = None if isinstance(make(name), best_arm.Budgeted) else 1 - 1e-9
+        setting = bandit.Setting(horizon, n_arms, confidence=confidence)
+        rounds = np.array([horizon])
+        played = Match(foe("bernoulli", means=means), [make(name).tuned(setting)], setting, rounds, 1)
+        yield name, ("best arm", lambda played=played: best_arm.play(played, range(LANES)), LANES * horizon, None)
 
 
 def contextual_candidates():
@@ -363,31 +378,37 @@ def processor():
 
 
 def main():
-    found = dict(candidates())
-    times = measured(found)
-    floor = times["floor by hand"]
+    found, keep = dict(candidates()), "--keep" in sys.argv
     before = list(csv.DictReader(KEPT.open())) if KEPT.exists() else []
-    kept, machines = {row["name"]: float(row["ratio"]) for row in before}, {row["machine"] for row in before}
-    rows, slower = [], []
+    kept = {row["name"]: row for row in before if row["name"] in found}
+    if keep:
+        wanted = {FLOOR, *(found.keys() - kept.keys())}
+        wanted |= {found[name][3] for name in wanted}  # what is subtracted from their times
+        found = {name: one for name, one in found.items() if name in wanted}
+    times, here = measured(found), processor()
+    rows, slower, failed = [], [], False
     for name, (group, _, _, _) in found.items():
-        ratio = median(own / other for own, other in zip(times[name], floor, strict=True))
+        ratio = median(own / other for own, other in zip(times[name], times[FLOOR], strict=True))
         rows.append([group, name, f"{median(times[name]):.2f}", f"{ratio:.2f}"])
         if name not in kept:
             slower.append(f"{name}: not in {KEPT.name}; make bench-keep")
-        elif group != "reference" and ratio > WORSE * kept[name] + SLACK:
-            slower.append(f"{name}: {ratio:.2f} times the floor, {kept[name]:.2f} expected")
+            failed = True
+        elif group != "reference" and ratio > WORSE * (expected := float(kept[name]["ratio"])) + SLACK:
+            slower.append(f"{name}: {ratio:.2f} times the floor, {expected:.2f} expected")
+            failed |= kept[name]["machine"].endswith(here.split(", ")[-1])
     terminal.print_table(["", "", "ns", "x floor"], rows, text=2)
-    if "--keep" in sys.argv:
+    if keep:
+        added = [[*row, here] for row in rows if row[1] not in kept]
         with KEPT.open("w", newline="") as file:
             out = csv.writer(file, lineterminator="\n")
             out.writerow(["group", "name", "ns", "ratio", "machine"])
-            out.writerows([*row, processor()] for row in rows)
+            out.writerows([*map(list, (row.values() for row in kept.values())), *added])
         return
     print("\n".join(slower) or "nothing is slower than expected")
-    here = processor()
-    print(f"{KEPT.name} is of {' and '.join(sorted(machines)) or 'no machine'}; this is {here}")
-    comparable = not machines or any(machine.endswith(here.split(", ")[-1]) for machine in machines)
-    sys.exit(bool(slower) and comparable)
+    print(
+        f"{KEPT.name} is of {' and '.join(sorted({row['machine'] for row in before})) or 'no machine'}; this is {here}"
+    )
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from privbandits_cli.actions import run
 from privbandits_cli.analysis import manifest
 from privbandits_cli.data.files import PlaysFile
 from privbandits_cli.engine.runner import cores
-from privbandits_cli.games import driver
+from privbandits_cli.games import best_arm, driver
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.match import Match
 from privbandits_cli.numerics.jit import uncompiled
@@ -38,11 +38,13 @@ KEEPERS = tuple(f"privbandits_cli.{room}." for room in ("audit", "games", "numer
 
 # Parameters of the examples. A new algorithm needs a line only if it has parameters without default beside `epsilon`.
 NEEDED = {
+    "adac_gope": lambda: {"rho": 0.5},
     "adac_oful": lambda: {"rho": 0.5},
     "adac_ucb": lambda: {"rho": 0.5},
     "batched_htinf": lambda: {"epsilon": 0.3},
     "dp_ftrl": lambda: {"epsilon": 1.0},
     "dp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
+    "dp_sprt": lambda: {"epsilon": 1.0, "mu0": 0.4, "mu1": 0.6},
     "gaussian_ts": lambda: {"mu": 4.0, "b": 3},
     "ldp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
@@ -100,6 +102,12 @@ def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
     return Match(adversary, tuned, setting, rounds, seed)
+
+
+def outcomes(algorithm, adversary, setting, trials, seed=7, block=best_arm.FIRST, width=32):
+    """What some trials of a tuned algorithm in the game best_arm came to."""
+    one = Match(adversary, [algorithm], setting, np.array([int(setting.horizon)]), seed)
+    return best_arm.outcomes(best_arm.play(one, range(trials), block, width)[0])
 
 
 def some(values, *kept):

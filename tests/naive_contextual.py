@@ -409,7 +409,158 @@ class RegCB(ByBatches):
         return left / left.sum()
 
 
+def spanning(arms):
+    """Arms that span what all span, each the farthest from the span of those before; and orthonormal axes of it."""
+    rest, chosen, axes, longest = arms.copy(), [], [], 0.0
+    for _ in range(arms.shape[1]):
+        squares = np.array([in_order(x, x) for x in rest])
+        a, longest = int(np.argmax(squares)), max(longest, squares.max())
+        if not squares[a] > 1e-10 * longest:
+            break
+        axis = rest[a] / math.sqrt(squares[a])
+        rest = rest - np.outer(rest @ axis, axis)
+        chosen, axes = [*chosen, a], [*axes, axis]
+    return chosen, np.array(axes)
+
+
+def g_optimal(arms):
+    """The weights of a G-optimal design, and its value, by Frank-Wolfe steps towards an arm and away from one."""
+    chosen, _ = spanning(arms)
+    weights, r = np.zeros(len(arms)), len(chosen)
+    weights[chosen] = 1 / r
+    while True:
+        inverse = np.linalg.pinv((arms.T * weights) @ arms, rcond=1e-11, hermitian=True)
+        squares = np.array([x @ inverse @ x for x in arms])
+        used, up = np.flatnonzero(weights), int(np.argmax(squares))
+        if squares[up] <= 1.009 * r:
+            return weights, squares[up]
+        down = used[np.argmin(squares[used])]
+        a = up if squares[up] - r >= r - squares[down] else down
+        most = -weights[a] / (1 - weights[a])
+        step = -math.inf if squares[a] <= 1 else (squares[a] - r) / (r * (squares[a] - 1))
+        weights = (1 - max(step, most)) * weights
+        weights[a] = 0 if step <= most else weights[a] + step
+
+
+class PhasedGOPE:
+    """Lattimore & Szepesvári 2020, Algorithm 12; a phase keeps its rewards by arm."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.setting, self.known, self.rng = algorithm, setting, setting.known(), rng
+        self.low = 0.0 if self.known.nonnegative else -self.known.reward
+        self.phase, self.plan, self.heard = 0, [], {}
+        self.left = list(range(setting.n_arms))
+
+    def choose(self, arms):
+        if not self.plan:
+            if self.phase:
+                scores = arms[self.left] @ self.estimated()
+                near = scores.max() - scores <= 2 * self.beta
+                self.left = [a for a, stays in zip(self.left, near, strict=True) if stays]
+            self.begin(arms[self.left])
+        return self.plan[0]
+
+    def begin(self, arms):
+        self.phase, self.x, self.heard = self.phase + 1, arms, {}
+        self.beta, self.log = (
+            2**-self.phase,
+            math.log(self.setting.n_arms * self.phase * (self.phase + 1) / self.algorithm.alpha),
+        )
+        self.weights, self.g = g_optimal(arms)
+        self.share(self.length())
+        if len(self.left) == 1:
+            self.counts = [10**6]
+        self.plan = [a for a, n in zip(self.left, self.counts, strict=True) for _ in range(n)]
+
+    def share(self, c):
+        """⌈c π⌉ plays, and V^-1."""
+        self.counts = [math.ceil(c * weight) for weight in self.weights]
+        self.inverse = np.linalg.pinv((self.x.T * self.counts) @ self.x, rcond=1e-11, hermitian=True)
+
+    def length(self):
+        return 2 * self.g * self.known.sigma**2 * self.log / self.beta**2
+
+    def sums(self):
+        return np.array([sum(self.heard.get(a, [])) for a in self.left])
+
+    def estimated(self):
+        return self.inverse @ self.x.T @ self.sums()
+
+    def update(self, x, y):
+        self.heard.setdefault(self.plan.pop(0), []).append(y)
+
+
+def solved(beta, gauss, tail):
+    """The c with gauss/√c + tail/c = β."""
+    return (max(np.roots([beta, -gauss, -tail]))) ** 2
+
+
+class LDPGOPE(PhasedGOPE):
+    """The rewards are heard with Laplace noise."""
+
+    def scale(self):
+        return (self.known.reward - self.low) / self.algorithm.epsilon
+
+    def length(self):
+        variance = self.known.sigma**2 + 2 * self.scale() ** 2
+        return solved(self.beta, math.sqrt(2 * variance * self.g * self.log), self.scale() * self.g * self.log)
+
+    def update(self, x, y):
+        super().update(x, y + self.scale() * self.rng.laplace(0, 1))
+
+
+class AdaPGOPE(LDPGOPE):
+    """The sum of an arm has noise, when it is complete."""
+
+    def spread(self, used):
+        weights = self.x @ self.inverse @ self.x.T
+        return math.sqrt((weights**2 * (np.array(used) > 0)).sum(axis=1).max())
+
+    def length(self):
+        self.share(1)
+        self.inverse = np.linalg.pinv((self.x.T * self.weights) @ self.x, rcond=1e-11, hermitian=True)
+        tail = self.scale() * (2 * self.spread(self.weights) * math.sqrt(self.log) + self.g * self.log)
+        c = solved(self.beta, math.sqrt(2 * self.known.sigma**2 * self.g * self.log), tail)
+        while True:
+            self.share(c)
+            most = max(x @ self.inverse @ x for x in self.x)
+            variance = self.known.sigma**2 * most + 2 * (self.scale() * self.spread(self.counts)) ** 2
+            if math.sqrt(2 * variance * self.log) + self.scale() * most * self.log <= self.beta:
+                return c
+            c *= 1.05
+
+    def update(self, x, y):
+        a = self.plan[0]
+        PhasedGOPE.update(self, x, y)
+        if a not in self.plan:
+            self.heard[a].append(self.scale() * self.rng.laplace(0, 1))
+
+
+class AdaCGOPE(PhasedGOPE):
+    """Azize & Basu 2023; the noise is on V^-1/2 Σ x y."""
+
+    def length(self):
+        r, g, log, rho = len(spanning(self.x)[0]), self.g, self.log, self.algorithm.rho
+        f = r + 2 * math.sqrt(r * (log + math.log(2))) + 2 * (log + math.log(2))
+        width = self.known.reward - self.low
+        return 8 * g * self.known.sigma**2 / self.beta**2 * (log + math.log(4)) + g * width / self.beta * math.sqrt(
+            2 * f / rho
+        )
+
+    def estimated(self):
+        _, axes = spanning(self.x)
+        root = np.linalg.cholesky(np.linalg.inv(axes @ (self.x.T * self.counts) @ self.x @ axes.T))
+        reach = math.sqrt(max(x @ self.inverse @ x for x, n in zip(self.x, self.counts, strict=True) if n))
+        sigma = (self.known.reward - self.low) * reach / math.sqrt(2 * self.algorithm.rho)
+        released = root.T @ axes @ self.x.T @ self.sums() + sigma * self.rng.standard_normal(len(axes))
+        return axes.T @ root @ released
+
+
 LEARNERS = {
+    "phased_gope": PhasedGOPE,
+    "adap_gope": AdaPGOPE,
+    "ldp_gope": LDPGOPE,
+    "adac_gope": AdaCGOPE,
     "linucb": LinUCB,
     "lints": LinTS,
     "adac_oful": AdaCOFUL,

@@ -241,7 +241,7 @@ def test_the_commands_on_results_work(line, tmp_path, monkeypatch):
 
 def test_every_command_of_a_block_is_tested():
     """No block shows a command that the tests above do not run; `merge` needs shards, see tests/actions."""
-    tested = "list|show|validate|privacy|tune|audit|run|slurm|plot|report|check|compare|new|merge"
+    tested = "list|show|validate|privacy|tune|plan|audit|run|slurm|plot|report|check|compare|new|merge"
     assert {line.split()[1] for line in commands(r"\S+")} == set(tested.split("|"))
 
 
@@ -814,6 +814,26 @@ def test_the_regret_under_plain_privacy():
     ignored, noised = found["Plain, the present ignored"], found["Plain, the present noised"]
     assert states(CONTEXTUAL, "the regret is {} if the arms are ignored and {} if the choice", ignored, noised)
     assert states(CONTEXTUAL, "has {}, and local privacy {} (", found["Joint"], found["Local"])
+
+
+def test_the_regret_on_fixed_arms():
+    """The price of AdaC-GOPE is a mean over trials, with half its 95 % interval by the normal approximation."""
+    found = {}
+    for row in records("gope_price/final.csv"):
+        found.setdefault((row["label"].partition(" (ε")[0], row["epsilon"]), []).append(float(row["regret"]))
+    mean = {label: f"{np.mean(regrets):,.0f}" for label, regrets in found.items()}
+    for name, label in (("AdaP-GOPE",) * 2, ("LDP-GOPE",) * 2, ("DP-LinUCB, δ = 1e-6", "DP-LinUCB")):
+        cells = " | ".join(mean[label, epsilon] for epsilon in ("0.1", "1", "10"))
+        assert states(CONTEXTUAL, f"| {name} | {cells} |")
+    phased, linucb = mean["Phased GOPE, not private", ""], mean["LinUCB, not private", ""]
+    assert states(CONTEXTUAL, f"Without privacy Phased GOPE has {phased} and LinUCB {linucb}:")
+    epsilon = at_most(gaussian.epsilon_of(0.02**0.5, 1e-6))
+    oful = mean["AdaC-OFUL, ρ = 0.01", ""]
+    assert states(CONTEXTUAL, f"has {oful} with ρ = 0.01, which is ε = {epsilon} at δ = 1e-6.")
+    noisy, silent = (np.array(found[f"AdaC-GOPE, {kind}", ""]) for kind in ("ρ = 0.01", "without noise"))
+    price, half = np.mean(noisy - silent), 1.96 * np.std(noisy - silent, ddof=1) / len(noisy) ** 0.5
+    silent_mean = mean["AdaC-GOPE, without noise", ""]
+    assert states(CONTEXTUAL, f"has {silent_mean} without noise and {price:,.0f} ± {half:,.0f} more with ρ = 0.01.")
 
 
 def test_the_win_rates_and_regrets_of_oracles():

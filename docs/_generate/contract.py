@@ -5,11 +5,11 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 
 from _generate.markdown import code, line, table
-from privbandits_cli.games import bandit, contextual, linear, players
+from privbandits_cli.games import bandit, best_arm, contextual, linear, players
 from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.games.parameters import Parameters
 
-GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
+GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual, "best_arm": best_arm}
 OURS = {  # members that no file needs to define: files use them, or the package does
     *("game", "later", "formerly", "name", "title", "described", "recorded", "identity", "replace", "untuned"),
     *("built_on", "guarantee", "promises", "promises_all", "stated_delta", "in_lanes", "arms_together"),
@@ -32,7 +32,11 @@ def _sections() -> Iterator[str]:
         contract = CONTRACTS[game]
         yield f"### {game}\n"
         updates = " or ".join(f"`update({words})`" for words in contract.update.values())
-        yield f"The steps are `choose({contract.choose})` and {updates}.\n"
+        stops = ", `stop(state)`, which returns the answer or -1, and, if you like, `recommend(state)`" * contract.stops
+        yield f"The steps are `choose({contract.choose})` and {updates}{stops}.\n"
+        if contract.stops:
+            yield "The class extends `best_arm.Algorithm`, `best_arm.Sure` for a confidence, or `best_arm.Budgeted`."
+            yield "They have the members of `bandit.Algorithm`, and the adversaries are those of `bandit`.\n"
         for kind, needed in (("Algorithm", ()), ("Adversary", (contract.rounds, *contract.others))):
             yield _table(f"`{game}.{kind}`", _own(getattr(module, kind)), needed)
 

@@ -14,7 +14,12 @@ from privbandits_cli.analysis.format import counted
 from privbandits_cli.claims.verdicts import Verdict, verdicts
 from privbandits_cli.experiment.config import Experiment, load
 
-GAME = {"bandit": "Bandits", "linear": "Online linear optimisation", "contextual": "Contextual bandits"}
+GAME = {
+    "bandit": "Bandits",
+    "linear": "Online linear optimisation",
+    "contextual": "Contextual bandits",
+    "best_arm": "Best-arm identification",
+}
 
 
 @dataclass(frozen=True)

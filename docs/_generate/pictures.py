@@ -14,6 +14,7 @@ from _generate.experiments import names
 from privbandits_cli import load, run, summary
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.figures.styles import Drawn
+from privbandits_cli.plugins.registry import Registry
 
 GAMES = DOCS / "_generate" / "games"
 RESULTS = DOCS / "_build" / "games"  # finished trials stay there, so that the next build simulates nothing
@@ -22,7 +23,8 @@ SHOWN = (
     *("uniform", "exp3", "tsallis_inf", "exp3_tau", "dp_exp3_lap", "batched_htinf"),
     *("linucb", "lints", "dp_linucb", "ldp_linucb", "squarecb", "bpo"),
 )
-NO_PICTURE = ("log", "replay", "table")  # they play a file of the user's own
+BEST_ARM = tuple(name for name, model in Registry().every("algorithms") if model.game == "best_arm")
+NO_PICTURE = ("log", "replay", "table", *BEST_ARM)  # they play a file of the user's own, or a game without regret
 
 
 @dataclass(frozen=True)

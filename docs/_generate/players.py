@@ -25,6 +25,7 @@ FAMILY = {  # the pictures' games -> the section of the index
     "linear": "Online linear optimisation",
     "linear_bandit": "Bandit linear optimisation",
     "contextual": "Contextual linear bandits",
+    "best_arm": "Best-arm identification",
     "contextual_fixed": "Contextual linear bandits",
 }
 
@@ -179,6 +180,8 @@ def _bounds(known: Mapping[str, Any]) -> Iterator[str]:
     for paragraph in (known["bound"] or "").split("\n\n"):
         yield line(paragraph) + "\n"
     most = known["largest regret"]
+    if not OPPONENTS[known["game"]]:
+        yield "This game counts no regret of plays."
     for _, opponent in OPPONENTS[known["game"]]:
         bound = known[f"bound, {opponent}"]
         if bound is None:

@@ -37,6 +37,7 @@ OTHER = """\
 | `results/price_tables.md` | `python configs/price_tables.py`, from the CSVs |
 | `results/counters.png`, `.pdf`, `.svg`, `.csv` | `python configs/counters.py`: seconds, nothing is simulated |
 | `results/ope.png`, `.pdf`, `.svg`, `.csv` | `python configs/ope.py`: half a minute |
+| `results/best_arm_plan.png`, `.pdf`, `.svg`, `.csv` | `python configs/best_arm_plan.py`: minutes |
 | `results/wins.png`, `.pdf`, `.svg`, `.csv`, `wins_best.csv` | `python configs/wins.py`, from four figures' CSVs |
 | `results/bench.csv` | `make bench-keep`: nanoseconds per round on this machine |
 | `REPRODUCIBILITY.md` | `make reproducibility`, from the manifests and `configs/` |"""

@@ -113,18 +113,20 @@ HEAD = """\
 `privbandits check results --write` writes this table from the CSVs beside it and the claims of `configs/`;
 `make check-claims` fails if the table no longer follows from them.
 
-Each verdict rests on a 95 % confidence interval for the mean regret over trials, joint over all panels and values
-that the claim covers. Two sides are compared trial by trial (paired), because they share random numbers. Before the
-last round only means and standard deviations are recorded, so both standard errors are added. The interval of the
-ratio, or of the number itself, is given in parentheses. Such an interval is no proof if regrets have a heavy tail.
-So a verdict must not change if one further trial is added, twice as far from the mean as any so far; before the
-last round, as any that mean and deviation allow. If it does, the interval for regrets of any law between their
-known limits decides (Anderson 1969), which often leaves a claim undecided. A slope is, to first order, the mean of
-one number for each trial, and is judged like a mean. If a claim covers several panels or values, the figures are
-those of the one that decides the verdict. The worst gap is the one with the highest mean in the same trials. The
-column ε lists the certified ε of the private algorithms that a claim names, if that ε exceeds 20 and therefore
-promises no protection. The notes below each table explain the verdicts; a claim that holds without a note holds as
-it is printed."""
+
+Each verdict rests on a 95 % confidence interval for the mean regret over trials, joint over all panels and values that
+the claim covers. Two sides are compared trial by trial (paired), because they share random numbers. Before the last
+round only means and standard deviations are recorded, so both standard errors are added. The interval of the ratio, or
+of the number itself, is given in parentheses. Such an interval is no proof if regrets have a heavy tail. So a verdict
+must not change if one further trial is added, twice as far from the mean as any so far; before the last round, as any
+that mean and deviation allow. If it does, the interval for regrets of any law between their known limits decides
+(Anderson 1969), which often leaves a claim undecided. A slope is, to first order, the mean of one number for each
+trial, and is judged like a mean. In best-arm games, the mean of the plays until the answer takes the place of the mean
+regret. Shares of trials have the interval of Clopper & Pearson, and medians that of order statistics. If a claim covers
+several panels or values, the figures are those of the one that decides the verdict. The worst gap is the one with the
+highest mean in the same trials. The column ε lists the certified ε of the private algorithms that a claim names, if
+that ε exceeds 20 and therefore promises no protection. The notes below each table explain the verdicts; a claim that
+holds without a note holds as it is printed."""
 
 
 def markdown(checked: Sequence[Checked]) -> str:

@@ -12,10 +12,13 @@ from privbandits_cli.experiment.errors import misfit, suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.settings import Size, swept, swept_notes
 from privbandits_cli.experiment.variants import Variant, flat
+from privbandits_cli.figures.profile import Profile
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 from privbandits_cli.plugins.registry import Registry
+
+DELTAS = np.geomspace(1e-12, 0.1, 45)  # of a privacy profile
 
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
@@ -24,6 +27,15 @@ def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str,
         {"algorithm": title} | block(algorithm, setting, delta)
         for title, algorithm, setting in titled_algorithms(experiment)
     ]
+
+
+def profiles(experiment: Experiment) -> Iterator[Profile]:
+    """The privacy profile of each private algorithm of an experiment, in its order, at the δ of DELTAS."""
+    for title, algorithm, setting in titled_algorithms(experiment):
+        if algorithm.promises():
+            epsilons = [algorithm.epsilon_at(setting, float(delta)) for delta in DELTAS]
+            found = np.array([np.nan if epsilon is None else epsilon for epsilon in epsilons])
+            yield Profile(title, algorithm.name, DELTAS, found)
 
 
 def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, Setting]]:

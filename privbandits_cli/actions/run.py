@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from privbandits_cli.actions.privacy import ledger
-from privbandits_cli.analysis import crate, summary
+from privbandits_cli.analysis import crate, stopping, summary
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.analysis.manifest import manifest, rendered
 from privbandits_cli.engine import Engine, rehearsal, runner
@@ -24,6 +24,8 @@ from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.experiment.received import INCLUDED
 from privbandits_cli.figures import write
+from privbandits_cli.games import best_arm
+from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import messages
 
 FIGURES = ("pdf", "png", "svg")
@@ -186,7 +188,7 @@ def _keep_included(plan: Plan, store: Store) -> None:
 
 
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
-    """Write config.yaml, both CSVs, the manifest, the crate, and the figure if any of its sources changed.
+    """Write config.yaml, the CSVs, the manifest, the crate, and the figure if any of its sources changed.
 
     A shard gets the manifest only: its CSVs and figure could be mistaken for those of the whole experiment.
     run: how trials were run; None if none were, and the manifest then keeps its record of the last run.
@@ -200,8 +202,10 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
         crate.write(store.folder)
         return [GIVEN, "manifest.json", crate.CRATE]
     _write_yaml(store.folder / "config.yaml", plan.experiment.resolved())
-    write_atomically(store.folder / "summary.csv", summary.summary_csv(plan, store).encode())
-    write_atomically(store.folder / "final.csv", (part.encode() for part in summary.final_csv(plan, store)))
+    tables = ["config.yaml"]
+    for name, parts in summary.tables(plan, store):
+        write_atomically(store.folder / name, (part.encode() for part in parts))
+        tables.append(name)
     pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
     made = _manifest(plan, store, failures, run, figure_of=_before(store).get("figure_of"))
     _write_manifest(store, made)  # the figure takes the names of its curves from there
@@ -212,7 +216,6 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
         plot.save(plot.figure(table.read(store.folder)), store.folder, plan.name, FIGURES)
         _write_manifest(store, made | {"figure_of": sources})
     crate.write(store.folder)
-    tables = ["config.yaml", "summary.csv", "final.csv"]
     return [*tables, *(picture.name for picture in pictures), "manifest.json", crate.CRATE]
 
 
@@ -260,9 +263,28 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
             names = {"adversary": curve.adversary.name, "algorithm": curve.algorithm.name, "label": curve.label}
-            regret = float(summary.summarised(plan, trials, x[:, -1:])["regret"][0])
-            final.append(names | {"regret": regret, "trials": len(trials)})
+            if summary.stops(plan):
+                numbers = _stopped(plan, curve, x)
+            else:
+                numbers = {"regret": float(summary.summarised(plan, trials, x[:, -1:])["regret"][0])}
+            final.append(names | numbers | {"trials": len(trials)})
     return facts | {"final": final}
+
+
+def _stopped(plan: Plan, curve: Curve, x: Floats) -> dict[str, float | None]:
+    """The columns of a curve in stopping.csv; None where a cell is empty."""
+    found = stopping.of_curve(curve, best_arm.outcomes(x), plan.guarantees[curve.key])
+    return {name: None if value == "" else value for name, value in found.items()}
+
+
+def stopped(plan: Plan, store: Store) -> dict[str, dict[str, float | None]]:
+    """The numbers of each curve of the game best_arm that has trials, by its key."""
+    found = {}
+    for curve in plan.curves:
+        trials, x = store.regrets(curve, plan.trials)
+        if len(trials):
+            found[curve.key] = _stopped(plan, curve, x) | {"trials": len(trials)}
+    return found
 
 
 def forecast(

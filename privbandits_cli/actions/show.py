@@ -25,6 +25,7 @@ OPPONENTS = {
     "bandit": ((0, "oblivious"), (1, "switching costs")),
     "linear": ((0, "oblivious"),),
     "contextual": ((0, "oblivious"),),
+    "best_arm": (),
 }
 READ = {  # what an algorithm's file was written from
     "paper": "the paper",
@@ -32,7 +33,7 @@ READ = {  # what an algorithm's file was written from
     "secondary": "secondary sources; the paper was not read in full",
 }
 # The example that `show` uses if a parameter has no default.
-EXAMPLE: dict[str, Any] = {"base": "exp3", "epsilon": 1.0, "delta": 0.1, "gap": 0.1, "rho": 0.1}
+EXAMPLE: dict[str, Any] = {"base": "exp3", "epsilon": 1.0, "delta": 0.1, "gap": 0.1, "rho": 0.1, "mu0": 0.4, "mu1": 0.6}
 EXAMPLE |= {"path": "clicks.csv", "target": "kind"}
 
 
@@ -119,6 +120,7 @@ def facts(
         "arms": setting.n_arms,
         "set": setting.space.name if setting.space else None,
         "dimension": setting.contexts.dimension if setting.contexts else None,
+        "confidence": setting.confidence,
         "tuned": {key: value for key, value in ready.described().items() if key != "name"},
         "instances": next(filter(None, means), {}),
     }
@@ -133,7 +135,7 @@ def facts(
         if fit:
             out["alone"] = GAMES[ready.game].Games.form(ready, setting).reason
         out["largest regret"] = size.horizon * setting.largest_regret()
-        out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
+        out["bound"] = inspect.getdoc(type(ready).regret_bound) if out.get("bound, oblivious") else None
     return out
 
 

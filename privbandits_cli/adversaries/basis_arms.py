@@ -21,6 +21,7 @@ class Parameters(contextual.Adversary):
     """The means and the law of rewards."""
 
     display = "Basis arms"
+    fixed = True
     nonnegative = True
 
     means: Preset | list[float] = Field("linear", description="mean rewards, one for each arm, or an instance's name")

@@ -27,6 +27,7 @@ class Parameters(bandit.Adversary):
     """The gap Δ."""
 
     display = "Constrained"
+    stationary = False
 
     gap: float = Field(0.125, gt=0, le=1, description="Δ, by which arm 1 is better than every other arm")
 

@@ -3,10 +3,13 @@
 A drawn arm is a unit vector of d - 1 coordinates with a last coordinate 1; the first d arms are the standard basis with
 that last coordinate. θ is uniform of norm 1/2 in d - 1 coordinates and 1/2 in the last, so the means lie in [0, 1].
 They use 100 arms in dimension 5 and 20 000 rounds. They count the regret on the gains; here it is pseudo-regret.
+
+With `shape: sphere`, arms and θ are uniform on the unit sphere, as arms are in the experiments of Azize & Basu 2023.
 """
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -24,6 +27,7 @@ class Parameters(contextual.Adversary):
     """The arms, θ and the law of rewards."""
 
     display = "Fixed arms"
+    fixed = True
 
     vectors: list[list[float]] | None = Field(
         None, min_length=2, description="the arms, a list of d numbers each; by default drawn in each trial"
@@ -32,6 +36,9 @@ class Parameters(contextual.Adversary):
     norm: Size | None = Field(None, description="L, the declared bound on the arms' norms; default the largest")
     theta_norm: Size | None = Field(None, description="S, the declared bound on θ's norm; default the norm of θ")
     rewards: Law = Field("bernoulli", description="the law of the rewards around their means")
+    shape: Literal["raised", "sphere"] = Field(
+        "raised", description="how arms and θ are drawn: with means in [0, 1], or on the unit sphere"
+    )
 
     def law(self) -> Law:
         return self.rewards
@@ -39,7 +46,7 @@ class Parameters(contextual.Adversary):
     def _norms(self) -> tuple[Floats, float]:
         """The norms of the arms, and the norm of θ."""
         if self.vectors is None or self.theta is None:
-            return np.array([math.sqrt(2)]), math.sqrt(0.5)
+            return (np.array([1.0]), 1.0) if self.shape == "sphere" else (np.array([math.sqrt(2)]), math.sqrt(0.5))
         return np.array([math.hypot(*vector) for vector in self.vectors]), math.hypot(*self.theta)
 
     def bounds(self, setting: Setting) -> tuple[float, float]:
@@ -51,6 +58,10 @@ class Parameters(contextual.Adversary):
         if self.vectors is not None and self.theta is not None:
             return np.array(self.vectors), np.array(self.theta)
         d = setting.known().dimension
+        if self.shape == "sphere":
+            rows = rng.standard_normal((setting.n_arms + 1, d))
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+            return rows[:-1], rows[-1]
         vectors = np.ones((setting.n_arms, d))
         theta = np.full(d, 0.5)
         if d > 1:
@@ -68,6 +79,10 @@ class Parameters(contextual.Adversary):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         d, (norms, theta_norm) = setting.known().dimension, self._norms()
+        if self.shape == "sphere" and self.vectors is not None:
+            yield "shape: sphere draws the arms: leave vectors and theta out"
+        elif self.shape == "sphere" and REWARDS[self.rewards].lowest_mean > -1:
+            yield f"means on the sphere are negative, too, which {self.rewards} rewards cannot have: set rewards: signs"
         if (self.vectors is None) != (self.theta is None):
             yield "vectors and theta belong together: give both, or neither to have them drawn"
         elif self.vectors is not None and self.theta is not None:

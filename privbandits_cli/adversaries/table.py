@@ -28,6 +28,7 @@ class Parameters(PlaysRows, PlaysActions):
     """The file, its column of classes, and the order of its rows."""
 
     display = "Table"
+    counts = "wrong classes"
 
     path: str = Field(
         description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory, or a table of the "

@@ -4,16 +4,19 @@ In epoch e = 1, 2, ... each arm of S is played R times in turn. With D = 2^-e: R
 8 ln(4 |S| e²/β) / (ε D))⌉ + 1. The mean of these R gains alone gets noise Lap(1/(ε R)). An arm leaves S if its noisy
 mean is more than 2h + 2c below the largest; h = √(ln(8 |S| e²/β) / (2R)), c = ln(4 |S| e²/β) / (R ε).
 Each gain is in one epoch of one arm, so the algorithm is ε-DP.
+
+In the game best_arm it stops when one arm is left, which is wrong with probability at most β.
 """
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.games import views
+from privbandits_cli.games import best_arm, views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.mechanisms.elimination import Eliminating, contest, pulled, reaches_a_mean
@@ -25,6 +28,7 @@ class Parameters(Eliminating):
 
     read = "paper"
     display = "DP-SE"
+    also: ClassVar[Mapping[str, str]] = {"best_arm": "InBestArm"}
     private = True
     drawn = ("laplace",)
 
@@ -53,6 +57,13 @@ class Parameters(Eliminating):
         return noised(one, delta, source, "noisy mean", view, surely=one.part(share))
 
 
+class InBestArm(Parameters, best_arm.Sure):
+    """ε, and the confidence β, by default that of the experiment."""
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.replace(beta=self.beta or setting.beta)
+
+
 def begin(state: Record) -> None:
     """Start the next epoch: its length, and how far below the best an arm may be."""
     state.epoch += 1
@@ -73,3 +84,9 @@ def noise(state: Record, rng: Draws) -> float:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, gain, noise(state, rng)):
         begin(state)
+
+
+def stop(state: Record) -> int:
+    """The last arm; -1 before."""
+    last: int = state.arms[0]
+    return last if state.left == 1 else -1

@@ -22,6 +22,7 @@ GIVEN = {  # files that a run reads: names and what they hold
 MADE = {
     "summary.csv": "Statistics of the regret of each curve at each checkpoint",
     "final.csv": "The regret of each trial of each curve at the horizon",
+    "stopping.csv": "When the learners of each curve stopped, and how often they were wrong",
     "{}.pdf": "The figure",
     "{}.png": "The figure",
     "{}.svg": "The figure",

@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from privbandits_cli.analysis.folder import read_config
 from privbandits_cli.analysis.measured import AGAIN, Measured, curves_of
@@ -28,11 +28,17 @@ class Curves:
     drawn: list[Measured]  # of curves that differ in `plot.worst` only, the worst; in those of `plot.best`, the best
     plot: Plot
     config: dict[str, Any]  # empty if the folder has none
+    unplaced: list[str] = field(default_factory=list)  # legends of curves without an ε at the δ of the axis
 
     def symbol(self, parameter: str) -> str:
         """A parameter as the field writes it; the dimension is d in a contextual game and N in a linear one."""
         letter = "d" if self.config.get("game") == "contextual" else "N"
         return letter if parameter == "dimension" else symbol(parameter)
+
+    @property
+    def timed(self) -> bool:
+        """Whether trials are compared by their times: in the game best_arm with a confidence."""
+        return self.config.get("game") == "best_arm" and self.config.get("confidence") is not None
 
     @property
     def wanted(self) -> int:
@@ -110,20 +116,32 @@ def _power(n: int) -> str:
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else str(n)
 
 
-def read(folder: Path, against: str = "", finals: bool = False) -> Curves:
-    """Read a results folder; against: replaces the config's own; finals: with the final regrets, as slopes need them.
+def read(
+    folder: Path, against: str = "", finals: bool = False, quantity: Literal["pulls", "wrong"] | None = None
+) -> Curves:
+    """Read a results folder; finals: with the final regret of each trial, as slopes and the game best_arm need it.
+
+    against, quantity: replace the config's own.
 
     Raises FileNotFoundError or ValueError with what is wrong. Executes no file of the user's.
     """
     config = read_config(folder)
     plot = _redirected(Plot.model_validate(config.get("plot", {})), against)
-    finals = finals or plot.slopes
+    if quantity:
+        if config.get("game") != "best_arm":
+            raise ValueError(f"{quantity} is drawn of the game best_arm only, and {folder} has another game")
+        plot = plot.model_copy(update={"quantity": quantity})
+    finals = finals or plot.slopes or config.get("game") == "best_arm"
     curves = curves_of(folder, finals, named=True)
     if not curves:
         raise ValueError(f"{folder / 'summary.csv'} has no rows to draw")
     if finals and not all(curve.finals for curve in curves):
         raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
     every = [replace(curve, legend=curve.legend.in_symbols()) for curve in curves]
+    unplaced = []
+    if plot.at_delta:
+        unplaced = [str(curve.legend) for curve in every if curve.record.get("converted", 0.0) is None]
+        every = _placed([curve for curve in every if curve.record.get("converted", 0.0) is not None])
     for name in filter(None, (plot.against, plot.worst)):
         if not any(name in curve.swept for curve in every):
             every = [_sweeping(curve, name) for curve in every]
@@ -132,7 +150,7 @@ def read(folder: Path, against: str = "", finals: bool = False) -> Curves:
     if against and len({_number(curve, against) for curve in every if against in curve.swept}) < 2:
         raise ValueError(f"nothing to draw against: '{against}' takes only one value")
     drawn = _extreme(every, {*plot.best}, -1.0) if plot.best else every
-    return Curves(folder, every, _extreme(drawn, {plot.worst}, 1.0) if plot.worst else drawn, plot, config)
+    return Curves(folder, every, _extreme(drawn, {plot.worst}, 1.0) if plot.worst else drawn, plot, config, unplaced)
 
 
 def _redirected(plot: Plot, against: str) -> Plot:
@@ -142,8 +160,42 @@ def _redirected(plot: Plot, against: str) -> Plot:
     kept = {
         "worst": "" if plot.worst == against else plot.worst,
         "best": [x for x in plot.best or () if x != against] or None,
+        "at_delta": None,
     }
     return plot.model_copy(update={"against": against, "slopes": False, "price": None, **kept})
+
+
+def _placed(curves: Sequence[Measured]) -> list[Measured]:
+    """The curves with the ε of their record in place of the given parameters that it depends on."""
+    found = []
+    for curve in curves:
+        if (epsilon := curve.record.get("converted")) is None:
+            found.append(curve)
+            continue
+        kin = [one for one in curves if (one.algorithm, one.legend.base) == (curve.algorithm, curve.legend.base)]
+        spent = {name for one in kin for name in _moving(curve, one)} | {"epsilon"}
+        apart = {name: x for name, x in curve.record["algorithm"]["apart"].items() if name not in spent}
+        record = {**curve.record, "algorithm": {**curve.record["algorithm"], "apart": apart}}
+        own = {name: x for name, x in curve.own.items() if name not in spent} | {"epsilon": repr(float(epsilon))}
+        found.append(replace(curve, own=own, record=record))
+    return found
+
+
+def _moving(one: Measured, other: Measured) -> set[str]:
+    """The number among the algorithm's parameters in which alone two curves differ, if the ε of their records does."""
+    a, b = ({**curve.record["algorithm"]["apart"], **curve.own} for curve in (one, other))
+    differ = {name for name in a.keys() | b.keys() if str(a.get(name)) != str(b.get(name))}
+    same = one.of_game != other.of_game or one.record.get("converted") == other.record.get("converted")
+    numbers = all(_is_number(str((a | b)[name])) for name in differ)
+    return differ if len(differ) == 1 and numbers and not same else set()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(curve: Measured, name: str) -> float:

@@ -14,7 +14,7 @@ sample (Dvoretzky, Kiefer & Wolfowitz 1956, Massart 1990), so the mean is betwee
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Estimate:
     """A number with its standard error; the error of an exact number is 0."""
+
+    exact: ClassVar[bool] = False  # whether only `sure` is used: neither Student's t nor differences of single trials
 
     value: float
     error: float = 0.0
@@ -111,8 +113,13 @@ class Two:
     how: How
 
     @property
+    def exact(self) -> bool:
+        """Whether one of them has an interval of its own in place of Student's."""
+        return self.a.exact or self.b.exact
+
+    @property
     def trials(self) -> int:
-        """Trials of the estimate that has fewer; 0 if both are exact."""
+        """Trials of the estimate that has fewer; 0 if both are known."""
         return min((one.trials for one in (self.a, self.b) if one.trials), default=0)
 
     def error(self, factor: float) -> float:
@@ -131,12 +138,18 @@ class Two:
 
     def interval(self, factor: float, confidence: float) -> tuple[float, float]:
         """Interval of a - factor x b."""
+        if self.exact:
+            return self.sure(factor, confidence)
         centre = self.a.value - factor * self.b.value
         half = self.half(factor, confidence)
         return centre - half, centre + half
 
     def half(self, factor: float, confidence: float) -> float:
-        """Half the length of that interval."""
+        """Half the length of that interval; if it is not symmetric, the longer distance to an end."""
+        if self.exact:
+            low, high = self.sure(factor, confidence)
+            centre = self.a.value - factor * self.b.value
+            return max(high - centre, centre - low)
         error = self.error(factor)
         return error * quantile(self.degrees(factor), confidence) if error else 0.0
 
@@ -185,6 +198,8 @@ class Two:
     def ratio(self, confidence: float) -> tuple[float, float] | None:
         """Interval of a / b (Fieller 1954): all factors f for which 0 is in that of a - f x b; None if unbounded."""
         a, b = self.a.value, self.b.value
+        if self.exact:
+            return None
         t = quantile(self.degrees(a / b), confidence) if b else math.inf
         lead = b**2 - (t * self.b.error) ** 2 if self.b.error else b**2
         if not lead > 0 or b <= 0 or not math.isfinite(self.a.error):
@@ -217,6 +232,8 @@ def two(a: Estimate, b: Estimate, independent: bool = False) -> Two:
     independent: whether all random numbers differ, as those of different seeds do. Else the regrets of the same trials
     are paired; and if the regrets of single trials are unknown, the covariance is the worst possible one.
     """
+    if a.trials and b.trials and (a.exact or b.exact):
+        return Two(a, b, 0.0, "Welch")
     if not (a.trials and b.trials) or not math.isfinite(a.error + b.error):
         return Two(a, b, 0.0, "alone")
     if independent:

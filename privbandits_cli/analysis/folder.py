@@ -21,10 +21,19 @@ from privbandits_cli.experiment.received import inside, shown
 CURVE = ("curve", "adversary", "algorithm", "label")  # `curve`: the key in the plan
 # The title of its panel in the figure, its legend without notes, its guarantee. Older CSVs lack them.
 NAMES = ("panel", "family", "certified_epsilon", "certified_delta", "status")
+IDENTITY = ("experiment", *CURVE, "parameters", "trials")
 STATISTICS = ("regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")
-SUMMARY = ("experiment", *CURVE, "parameters", "round", "trials", *STATISTICS)
+SUMMARY = (*IDENTITY, "round", *STATISTICS)
 FINAL = (*CURVE, "trial", "regret")
 BOOTSTRAP = ("boot_low", "boot_high")
+# In the game best_arm: the numbers of a checkpoint, of a trial, and of a curve in stopping.csv.
+ERRORS = ("wrong", "wrong_low", "wrong_high")
+STOPPED = ("stopped", *ERRORS, "regret")
+PULLS = ("pulls", "answer")
+TIMES = ("pulls_mean", "pulls_error", "pulls_q10", "pulls_median", "pulls_q90", "pulls_q99")
+STOPPING = ("capped", *TIMES, *ERRORS, "lower_2023", "lower_2025")
+SUMMARY_STOPPED = (*IDENTITY, "round", *STOPPED)
+TABLES = ("summary.csv", "final.csv", "stopping.csv")  # the last one in the game best_arm only
 UNNAMED = {"experiment": "unnamed", "horizon": 1, "trials": 1, "adversary": None, "algorithms": None}
 
 
@@ -123,12 +132,12 @@ class _Players(_Part):
     algorithm: dict[str, Any]
 
 
-def rows_of(path: Path, columns: Iterable[str]) -> Iterator[dict[str, str]]:
-    """The rows of a CSV; ValueError if it lacks one of these columns, or a row has more or fewer cells."""
+def rows_of(path: Path, *tables: Iterable[str]) -> Iterator[dict[str, str]]:
+    """The rows of a CSV; ValueError if it has the columns of none of these tables, or a row more or fewer cells."""
     with inside(path.parent, path.name).open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(map(shown, file))
         try:
-            if not {*columns} <= {*(reader.fieldnames or ())}:
+            if not any({*columns} <= {*(reader.fieldnames or ())} for columns in tables):
                 raise ValueError(
                     f"{path} is no table of regrets, or is from an older version: run the experiment again"
                 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
-from privbandits_cli.analysis.folder import file_sha256
+from privbandits_cli.analysis.folder import TABLES, file_sha256
 from privbandits_cli.analysis.rates import theory
 from privbandits_cli.engine.store import Store, source_hash
 from privbandits_cli.experiment import settings
@@ -28,7 +28,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
     """The manifest of a results folder; `run`: command, engine, jobs, start and end, which only the caller knows."""
     wanted = len(plan.curves) * plan.trials
     done = store.count(plan.curves, range(plan.trials))
-    tables = [path for path in (store.folder / "summary.csv", store.folder / "final.csv") if path.exists()]
+    tables = [path for path in (store.folder / name for name in TABLES) if path.exists()]
     resolved, promised = plan.experiment.resolved(), plan.guarantees
     return {
         "schema": SCHEMA,
@@ -49,7 +49,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         "machine": {"cpu": cpu(), "system": platform.platform()},
         "bit_generator": "SFC64",
         "sha256": {path.name: file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
-        "curves": {curve.key: _names(curve, promised[curve.key]) for curve in plan.curves},
+        "curves": {curve.key: _names(curve, promised[curve.key]) | _converted(plan, curve) for curve in plan.curves},
         "privacy": [
             {
                 "algorithm": curves[0].label,
@@ -87,6 +87,14 @@ def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
             {"theory": _theory(curve)} if own else {}
         ),  # who draws it later may not have, or not trust, the users' files
     }
+
+
+def _converted(plan: Plan, curve: Curve) -> dict[str, Any]:
+    """The ε that is proved for a private curve at the δ of the figure's axis, None if none is; else no entry."""
+    at = plan.experiment.keys.plot.at_delta
+    if at is None or curve.promised is None:
+        return {}
+    return {"converted": curve.algorithm.epsilon_at(curve.setting, at)}
 
 
 def _theory(curve: Curve) -> dict[str, Any] | str:

@@ -11,7 +11,9 @@ from privbandits_cli.analysis.folder import (
     BOOTSTRAP,
     FINAL,
     STATISTICS,
+    STOPPED,
     SUMMARY,
+    SUMMARY_STOPPED,
     players_of,
     read_config,
     read_manifest,
@@ -27,7 +29,7 @@ Identity = tuple[str, ...]
 AGAIN = "run the experiment again"
 
 # The keys, besides players and trials, that must be unchanged for the numbers to belong to this experiment.
-SAME = ("game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "seed")
+SAME = ("game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "confidence", "seed")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Measured:
     record: Mapping[str, Any] = field(default_factory=dict)  # the manifest's description of the curve, or nothing
     rounds: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # checkpoint -> numbers in summary.csv
     finals: Mapping[int, float] = field(default_factory=dict)  # trial -> regret at the horizon, if they are read
+    pulls: Mapping[int, int] = field(default_factory=dict)  # trial -> its time in the game best_arm, likewise
 
     @property
     def swept(self) -> dict[str, str]:
@@ -76,7 +79,9 @@ class Measured:
     @property
     def game(self) -> str:
         """Curves with equal values have played the same games, trial by trial, if their seeds are equal."""
-        met = {name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension")}
+        met = {
+            name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension", "confidence")
+        }
         return json.dumps([self.adversary, self.parameters["adversary"], met], sort_keys=True)
 
 
@@ -92,22 +97,25 @@ def curves_of(folder: Path, finals: bool = True, named: bool = False) -> list[Me
     """
     first: dict[str, dict[str, str]] = {}
     rounds: dict[str, dict[int, dict[str, float]]] = {}
-    for row in rows_of(folder / "summary.csv", SUMMARY):
+    for row in rows_of(folder / "summary.csv", SUMMARY, SUMMARY_STOPPED):
         first.setdefault(row["curve"], row)
         numbers, at = rounds.setdefault(row["curve"], {}), int(row["round"])
         if at in numbers:
             raise ValueError(f"{folder / 'summary.csv'} has round {at} of {row['label']} twice: {AGAIN}")
-        numbers[at] = {k: float(row[k] or "nan") for k in ("trials", *STATISTICS, *BOOTSTRAP) if k in row}
+        numbers[at] = {k: float(row[k] or "nan") for k in ("trials", *STATISTICS, *BOOTSTRAP, *STOPPED) if k in row}
     records = _records(folder, first, named)
     shown = _legends([records[key] for key in first]) if records else [Name(row["label"]) for row in first.values()]
-    regrets = _finals(folder, {key: row["label"] for key, row in first.items()}) if finals else {}
+    names = {key: row["label"] for key, row in first.items()}
+    regrets, pulls = _finals(folder, names) if finals else ({}, {})
     found = []
     for (key, row), legend in zip(first.items(), shown, strict=True):
-        last = list(row)[list(row).index(STATISTICS[-1]) + 1 :]  # the swept parameters are the last columns
+        ends = STOPPED if STOPPED[0] in row else STATISTICS
+        last = list(row)[list(row).index(ends[-1]) + 1 :]  # the swept parameters are the last columns
         own = {name: row[name] for name in last if name not in BOOTSTRAP and row[name]}
         of_game = {name: own.pop(name) for name in records[key]["adversary"]["swept"] if name in own} if records else {}
         players = row["adversary"], row["algorithm"], row["label"], legend, players_of(row), of_game, own
-        found.append(Measured(key, *players, records.get(key, {}), rounds[key], regrets.get(key, {})))
+        known = rounds[key], regrets.get(key, {}), pulls.get(key, {})
+        found.append(Measured(key, *players, records.get(key, {}), *known))
     return found
 
 
@@ -129,17 +137,23 @@ def _legends(records: Sequence[Mapping[str, Any]]) -> list[Name]:
     return legends(labels, promised)
 
 
-def _finals(folder: Path, labels: Mapping[str, str]) -> dict[str, dict[int, float]]:
-    """The regrets in final.csv by curve and trial; labels: those of the curves of summary.csv, by their keys."""
+def _finals(folder: Path, labels: Mapping[str, str]) -> tuple[dict[str, dict[int, float]], dict[str, dict[int, int]]]:
+    """The regrets in final.csv by curve and trial, NaN without an answer, and the times in the game best_arm.
+
+    labels: those of the curves of summary.csv, by their keys.
+    """
     found: dict[str, dict[int, float]] = {key: {} for key in labels}
+    pulls: dict[str, dict[int, int]] = {key: {} for key in labels}
     for row in rows_of(folder / "final.csv", FINAL):
         key, trial = row["curve"], int(row["trial"])
         if labels.get(key) != row["label"]:
             raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
         if trial in found[key]:
             raise ValueError(f"{folder / 'final.csv'} has trial {trial} of {row['label']} twice: {AGAIN}")
-        found[key][trial] = float(row["regret"])
-    return found
+        found[key][trial] = float(row["regret"] or "nan")
+        if "pulls" in row:
+            pulls[key][trial] = int(row["pulls"])
+    return found, pulls
 
 
 def identity(curve: Measured) -> Identity:

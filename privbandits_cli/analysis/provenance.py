@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from privbandits_cli.analysis.folder import file_sha256, read_manifest
+from privbandits_cli.analysis.folder import TABLES, file_sha256, read_manifest
 
-TABLES = ("summary.csv", "final.csv")
 COMMIT = re.compile("[0-9a-f]{40}")
 Manifest = Mapping[str, Any]
 # What may differ between two runs: a word for it, and where the manifest has it.
@@ -26,8 +25,10 @@ FACTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def doubts(folder: Path, name: str) -> Iterator[str]:
     """Reasons, as sentences, why a folder's CSVs may not be what its run wrote, or not all of it; name: A or B."""
     made = read_manifest(folder)
-    for table in TABLES:
-        if made and made.get("sha256", {}).get(table) != file_sha256(folder / table):
+    known = made.get("sha256", {})
+    for table in TABLES if made else ():
+        path = folder / table
+        if known.get(table) != (file_sha256(path) if path.exists() else None):
             yield (
                 f"{name}: {table} is not the file that manifest.json describes (sha256): it was changed after the run, "
                 "or comes from another one. Run the experiment again to restore it."

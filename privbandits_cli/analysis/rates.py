@@ -20,6 +20,8 @@ from privbandits_cli.numerics.kl import kl, private_kl
 
 # The names of `least_regret` in figures. The second one holds for every learner, whatever its δ.
 LOWER, LOWER_WITHOUT = "lower bound for ε-DP", "lower bound without privacy"
+# The names of the lower bounds on the time in the game best_arm.
+LOWER_2023, LOWER_2025 = "lower bound of 2023", "lower bound of 2025"
 
 
 class Rate(NamedTuple):
@@ -33,6 +35,11 @@ class Rate(NamedTuple):
     def asymptotic(self) -> bool:
         """Whether the rate is `least_regret`, which has its constant but holds only for large t."""
         return self.name in (LOWER, LOWER_WITHOUT)
+
+    @property
+    def lower(self) -> bool:
+        """Whether it is a lower bound with its constant: it is drawn without markers, and is a row of tables."""
+        return self.asymptotic or self.name in (LOWER_2023, LOWER_2025)
 
     @property
     def title(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.analysis.folder import CURVE, FINAL, NAMES, SUMMARY, read_config, rows_of
+from privbandits_cli.analysis.folder import CURVE, FINAL, NAMES, PULLS, SUMMARY, SUMMARY_STOPPED, read_config, rows_of
 from privbandits_cli.analysis.measured import AGAIN, Measured, curves_of
 from privbandits_cli.analysis.rates import Theory
 from privbandits_cli.analysis.theories import Game, theory_of
@@ -17,6 +17,7 @@ from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.keys import Plot
 from privbandits_cli.experiment.plan import Plan
 from privbandits_cli.experiment.received import NOBODY, inside
+from privbandits_cli.games.best_arm import NONE
 from privbandits_cli.games.players import Setting
 from privbandits_cli.plugins.registry import Registry
 
@@ -67,7 +68,8 @@ def summary(folder: Path, final: bool = False) -> Rows:
     config = read_config(folder)
     folded = Plot.model_validate(config.get("plot", {})).folded
     rows = []
-    for row in rows_of(folder / ("final.csv" if final else "summary.csv"), FINAL if final else SUMMARY):
+    columns = (FINAL,) if final else (SUMMARY, SUMMARY_STOPPED)
+    for row in rows_of(folder / ("final.csv" if final else "summary.csv"), *columns):
         if row["curve"] not in curves:
             raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
         rows.append(_row(row, curves[row["curve"]], folded))
@@ -157,12 +159,15 @@ def trials(folder: Path) -> Rows:
     for key, rows in finals.items():
         played = _played([file for name, file in chunks if name == key])
         for row in rows:
-            regrets = played.get(row["trial"], [])
-            if len(regrets) != len(rounds[key]) or regrets[-1] != row["regret"]:
+            ends = [row.pop(name) for name in PULLS if name in row] or [row["regret"]]
+            found, n = played.get(row["trial"], []), len(rounds[key])
+            regrets, last = found[:n], found[n : n + 1] or found[n - 1 : n]
+            if len(regrets) != n or last != ends[:1]:
                 raise ValueError(f"{folder / 'chunks'} and its CSVs are of different runs: {AGAIN}")
-            last = {"trial": row.pop("trial"), "round": rounds[key], "regret": regrets}
             del row["regret"]
-            for name, value in (row | last).items():
+            shown = [None if one == NONE else one for one in regrets] if len(ends) > 1 else regrets
+            own = {"trial": row.pop("trial"), "round": rounds[key], "regret": shown}
+            for name, value in (row | own).items():
                 columns.setdefault(name, []).extend(value if isinstance(value, list) else [value] * len(regrets))
     return Rows(columns)
 

@@ -1,46 +1,87 @@
-"""Regrets -> summary.csv and final.csv, in the order of the trials, whatever the order in which they were played."""
+"""Regrets -> the CSVs of a results folder, in the order of the trials, whatever the order in which they were played."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.analysis import statistics
-from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, STATISTICS
+from privbandits_cli.analysis import statistics, stopping
+from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, PULLS, STATISTICS, STOPPED, STOPPING
 from privbandits_cli.analysis.format import csv_text
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import Curve, Plan
+from privbandits_cli.games import best_arm
 from privbandits_cli.numerics.types import Floats
 
 
 def swept_columns(plan: Plan) -> list[str]:
-    """The swept parameters in the config's order: the last columns of both CSVs."""
+    """The swept parameters in the config's order: the last columns of every CSV."""
     return list(dict.fromkeys(name for curve in plan.curves for name in curve.swept))
+
+
+def stops(plan: Plan) -> bool:
+    """Whether its learners stop: the game is best_arm."""
+    return plan.experiment.keys.game == "best_arm"
+
+
+def tables(plan: Plan, store: Store) -> Iterator[tuple[str, Iterable[str]]]:
+    """The name of each CSV, and its text in parts."""
+    yield "summary.csv", [summary_csv(plan, store)]
+    yield "final.csv", final_csv(plan, store)
+    if stops(plan):
+        yield "stopping.csv", [stopping_csv(plan, store)]
 
 
 def summary_csv(plan: Plan, store: Store) -> str:
     """One row for each curve and checkpoint, with the curve's parameters; a curve without trials has no row."""
     extra = BOOTSTRAP if plan.experiment.keys.summary.bars == "bootstrap" else ()
-    swept, counts = swept_columns(plan), ("parameters", "round", "trials")
+    numbers = STOPPED if stops(plan) else (*STATISTICS, *extra)
+    return _table(plan, ("round", "trials", *numbers), _summary_rows(plan, store))
+
+
+def stopping_csv(plan: Plan, store: Store) -> str:
+    """One row for each curve of the game best_arm: how long it took, and how often it was wrong."""
+    return _table(plan, ("trials", *STOPPING), _stopping_rows(plan, store))
+
+
+def _table(plan: Plan, numbers: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:
+    """A CSV with the names of curves, these columns, and the swept parameters."""
+    swept = swept_columns(plan)
     names = [name for name in NAMES if name not in swept]
-    columns = ("experiment", *CURVE, *names, *counts, *STATISTICS, *extra, *swept)
-    return csv_text([columns, *([row.get(name, "") for name in columns] for row in _summary_rows(plan, store))])
+    columns = ("experiment", *CURVE, *names, "parameters", *numbers, *swept)
+    return csv_text([columns, *([row.get(name, "") for name in columns] for row in rows)])
 
 
 def final_csv(plan: Plan, store: Store) -> Iterator[str]:
-    """One row for each curve and trial, with the regret at the horizon; yielded curve by curve, to save memory."""
-    swept = swept_columns(plan)
+    """One row for each curve and trial, with the regret at the horizon; yielded curve by curve, to save memory.
+
+    In the game best_arm with the time and the answer; it and its regret are empty where the trial reached the horizon.
+    """
+    swept, columns = swept_columns(plan), (*PULLS, "regret") if stops(plan) else ("regret",)
     names = [name for name in (*CURVE, "panel") if name not in swept]
-    yield csv_text([(*names, "trial", "regret", *swept)])
+    yield csv_text([(*names, "trial", *columns, *swept)])
     for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
             shared = _shared(plan, curve)
             before, after = [shared[name] for name in names], [shared.get(name, "") for name in swept]
-            finals = zip(trials.tolist(), x[:, -1].tolist(), strict=True)
-            yield csv_text([*before, trial, regret, *after] for trial, regret in finals)
+            finals = _answers(best_arm.outcomes(x)) if stops(plan) else x[:, -1:].tolist()
+            yield csv_text([*before, trial, *own, *after] for trial, own in zip(trials.tolist(), finals, strict=True))
+
+
+def _answers(found: best_arm.Outcomes) -> Iterator[list[Any]]:
+    for pulls, answer, regret in zip(found.pulls.tolist(), found.answers.tolist(), found.regrets[:, -1], strict=True):
+        yield [pulls, answer, float(regret)] if answer >= 0 else [pulls, "", ""]
+
+
+def _stopping_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
+    for curve in plan.curves:
+        trials, x = store.regrets(curve, plan.trials)
+        if len(trials):
+            numbers = stopping.of_curve(curve, best_arm.outcomes(x), plan.guarantees[curve.key])
+            yield _described(plan, curve) | {"trials": len(trials)} | numbers
 
 
 def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
@@ -48,11 +89,20 @@ def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials) == 0:
             continue
-        columns = summarised(plan, trials, x)
-        parameters = json.dumps(curve.parameters(), separators=(",", ":"), ensure_ascii=False)
-        shared = _shared(plan, curve) | {"parameters": parameters, "trials": len(trials)}
-        for i, checkpoint in enumerate(curve.checkpoints.tolist()):
-            yield shared | {"round": checkpoint} | {name: float(column[i]) for name, column in columns.items()}
+        shared, rounds = _described(plan, curve) | {"trials": len(trials)}, curve.checkpoints.tolist()
+        if stops(plan):
+            rows = stopping.at_checkpoints(curve, best_arm.outcomes(x))
+        else:
+            columns = summarised(plan, trials, x)
+            rows = ({name: float(column[i]) for name, column in columns.items()} for i in range(len(rounds)))
+        for checkpoint, numbers in zip(rounds, rows, strict=True):
+            yield shared | {"round": checkpoint} | numbers
+
+
+def _described(plan: Plan, curve: Curve) -> dict[str, Any]:
+    """The columns of a curve's names, with its parameters."""
+    parameters = json.dumps(curve.parameters(), separators=(",", ":"), ensure_ascii=False)
+    return _shared(plan, curve) | {"parameters": parameters}
 
 
 def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Floats]:

@@ -1,5 +1,6 @@
 """Theorems about curves that were read from a results folder; their players are made again from their parameters."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -9,16 +10,18 @@ from pydantic import ValidationError
 
 from privbandits_cli.analysis.folder import UNNAMED
 from privbandits_cli.analysis.measured import AGAIN, Measured
-from privbandits_cli.analysis.rates import Rate, Theory, theory
+from privbandits_cli.analysis.rates import LOWER_2023, LOWER_2025, Rate, Theory, pure_epsilon, theory
+from privbandits_cli.analysis.stopping import least_times
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.received import Trust
-from privbandits_cli.experiment.settings import settings
-from privbandits_cli.games.players import Adversary, Algorithm
+from privbandits_cli.experiment.settings import settings, sized
+from privbandits_cli.games import bandit
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry
 
 # The keys of a config that determine the setting to which theorems apply.
-GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
+GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon", "confidence")
 
 
 class Game(NamedTuple):
@@ -49,8 +52,23 @@ def theory_of(curve: Measured, rounds: Floats, game: Game) -> Theory | str:
     given = {key: game.config[key] for key in GAME if key in game.config}
     given |= {"dimension": int(curve.of_game["dimension"])} if "dimension" in curve.of_game else {}
     given |= {"set": curve.of_game["set"]} if "set" in curve.of_game else {}
+    given |= {"confidence": float(curve.of_game["confidence"])} if "confidence" in curve.of_game else {}
     keys = Keys.model_validate(UNNAMED | given | {"horizon": max(1, int(rounds[-1]))})
-    return theory(algorithm, opponent, opponent.revealed(settings(keys)[0]), rounds)
+    setting = opponent.revealed(sized(opponent, settings(keys)[0]))
+    if keys.game == "best_arm":
+        return _of_answers(algorithm, opponent, setting)
+    return theory(algorithm, opponent, setting, rounds)
+
+
+def _of_answers(algorithm: Algorithm, opponent: Adversary, setting: Setting) -> Theory:
+    """The lower bounds on the mean time of learners in the game best_arm that have the central privacy of this one."""
+    playing = algorithm if algorithm.game == "best_arm" else algorithm.in_game("best_arm")
+    epsilon = pure_epsilon(playing, setting)
+    assert isinstance(opponent, bandit.Adversary)
+    if playing.local or math.isinf(epsilon) or (found := least_times(opponent, setting, epsilon)) is None:
+        return Theory(None, ())
+    names = LOWER_2023, LOWER_2025
+    return Theory(None, tuple(Rate(name, np.array([time])) for name, time in zip(names, found, strict=True)))
 
 
 def _recorded(curve: Measured) -> Theory | str:

@@ -86,7 +86,7 @@ def audit(
     if gaussian and claim.delta == 0:
         needs = "a views.Noisy of Gaussian noise, which needs a guarantee with δ > 0"
         raise PluginError(f"view returned {needs}", type(algorithm).view)
-    own = algorithm.game == "bandit" and isinstance(view, views.Release)
+    own = isinstance(algorithm, bandit.Algorithm) and isinstance(view, views.Release)
     bit = own and not {"normal", "laplace"} & asked.keys()
     if more and not each:
         bound = given_more(bound, asked, gaussian, bit)
@@ -175,6 +175,8 @@ def _field_error(view: views.View, field: Any, setting: Setting, state: Records)
     elif setting.contexts is not None:
         d = setting.contexts.dimension
         shapes, each = [(d, d + 1), (d,)], f"({d}, {d + 1}), which is [V | u~], or ({d},), which is u~ alone"
+        if getattr(view, "fixed", False):
+            shapes, each = [shape] if len(shape) == 1 else [], "numbers with one axis"
     wrong = name in ("canary", "values") and shape not in shapes
     return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
 
@@ -217,6 +219,8 @@ AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
     ("bandit", views.Release): _audit_released,
     ("bandit", views.Noisy): _audit_noisy,
     ("bandit", views.Arms): audit_arms,
+    ("best_arm", views.Release): _audit_released,
+    ("best_arm", views.Noisy): _audit_noisy,
     ("linear", views.Release): audit_losses,
     ("linear", views.Noisy): audit_prefixes,
     ("linear", views.Leader): audit_leaders,
@@ -228,6 +232,7 @@ AUDITS: dict[tuple[str, type[Any]], Callable[[Target[Any]], Audit]] = {
 NEEDED: dict[tuple[str, type[Any]], tuple[str, ...]] = {  # functions of the file besides `choose` and `update`
     ("bandit", views.Release): ("released",),
     ("bandit", views.Arms): ("probabilities",),
+    ("best_arm", views.Release): ("released",),
     ("linear", views.Release): ("released",),
     ("contextual", views.Fits): ("probabilities",),
 }

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
-from privbandits_cli.audit.lockstep import Deal, compiled
+from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, Deal, answers_of, compiled
 from privbandits_cli.audit.target import Target, choice, trial
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
@@ -22,17 +23,19 @@ from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Release
 from privbandits_cli.numerics.jit import Records, unbound
 
-chance: Any = unbound  # bound when a loop is compiled
+chance: Any = unbound  # these are bound when a loop is compiled
+answers: Any = unbound
 
 LONGEST = 2**16  # rounds of a game
 LAST = 1.0 - 2.0**-53  # the largest uniform number
 ROUNDING = 1e-12  # rounding error of a chance
 LEAST = 2.0**-40  # a smaller chance is not measured
 
-AGREED, ARM, NUMBER, SEVERAL, VALUES, BEFORE = range(6)  # what ends a pair of games
+AGREED, ARM, NUMBER, SEVERAL, VALUES, BEFORE, ANSWERS = range(7)  # what ends a pair of games
 FOUND = {
     NUMBER: "the arm depends on the random number that draws the report of its gain",
     BEFORE: "the chance of a report depends on the gains before it",
+    ANSWERS: lockstep.FOUND[lockstep.ANSWER],
     VALUES: "the two values of a report depend on gains",
 }
 MORE = "a report has more than two values, or is not drawn by `rng.uniform` alone: make its noise of `rng.laplace`"
@@ -91,6 +94,11 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
         if trial(states, 1, arm, other, moved, z) != reported:  # rounding at the chance itself
             trial(states, 1, arm, other, theirs / 2.0 if u < own else (1.0 + theirs) / 2.0, z)
         copy(states, 2, 1)
+        now = answers(states, 0, 1)
+        if now == DIFFERENT:
+            return ANSWERS, t, 0.0
+        if now == ENDED:
+            break
     return AGREED, len(first), 0.0
 
 
@@ -98,7 +106,7 @@ def audit_bits(target: Target[Release]) -> Audit:
     """Whether arms follow from the reports alone, and whether a report reveals more about its gain than ε allows."""
     rounds, loops = int(min(target.setting.horizon, LONGEST)), compiled(target)
     steps = {"choice": loops.choice, "trial": loops.trial}
-    loop = target.loop(follow, **steps, chance=target.call(chance_of_first, **steps))
+    loop = target.loop(follow, **steps, answers=answers_of(target), chance=target.call(chance_of_first, **steps))
     made = pairs(rounds, target)[: 3 + min(ARMS, target.setting.n_arms)]
     games = f"pairs of games of {rounds:,} rounds with equal reports"
     words, later = f"{target.claim} of each report of one bit, by itself", like_these(rounds, target.setting.horizon)

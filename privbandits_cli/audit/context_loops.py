@@ -82,15 +82,18 @@ class Deal(NamedTuple):
     """What happens in the games.
 
     bank: sets of arms for A and for the twins, `[2, sets, d, k]`; shown: the set of each round, `[2, rounds]`; public:
-    whether twins have the arms of A; numbers: they decide rewards (`earn`), `[2, rounds]`; truth: θ, the best and
-    the worst reward, of A and of the first twin, `[2, d + 2]`; starts: the round in which the record of a twin differs
-    from that of A, `[twins]`, -1 for the first twin, whose records all differ; canary: the twin that starts in a round,
-    or 0, `[rounds]`; records: those of A and of a twin in the round in which the twin starts, `[twins, 2, d + 1]`.
+    whether twins have the arms of A; fixed: whether all rounds have the same arms; numbers: they decide rewards
+    (`earn`), `[2, rounds]`; truth: θ, the best and the worst reward, of A and of the first twin, `[2, d + 2]`; starts:
+    the round in which the record of a twin differs from that of A, `[twins]`, -1 for the first twin, whose records all
+    differ; canary: the twin that starts in a round, or 0, `[rounds]`; records: those of A and of a twin in the round in
+    which the twin starts, `[twins, 2, d + 1]`; if all rounds have the same arms, the arm of both is the one that A
+    plays.
     """
 
     bank: Floats
     shown: Ints
     public: bool
+    fixed: bool
     numbers: Floats
     truth: Floats
     starts: Ints
@@ -338,7 +341,7 @@ class Played(NamedTuple):
 def play(games: Played) -> None:
     """Play A and its twins up to the first fault. Filled in: `moved`, `effects.sizes`, and `found`."""
     states, words, tape, other, deal, effects, layers, counter, moved, found, rows = games
-    bank, shown, public, numbers, truth, starts, canary, records = deal
+    bank, shown, public, fixed, numbers, truth, starts, canary, records = deal
     n, d, k, size, layered = len(starts), bank.shape[2], bank.shape[3], moved.shape[1], len(layers.alive) > 0
     alike, gaps, ranks = np.zeros((2, d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)
     right, seen, sums, times = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
@@ -350,7 +353,7 @@ def play(games: Played) -> None:
             for i in range(d):
                 for a in range(k):
                     alike[side, i, a] = records[started, side, i]
-        arms = alike[0] if started > 0 else bank[0, shown[0, t]]
+        arms = alike[0] if started > 0 and not fixed else bank[0, shown[0, t]]
         rewind(tape, 0)
         arm = turn(states, A, Now(t, rows[0], arms, tape, right, 0.0), right)
         count = tape.at[PLACE]
@@ -424,6 +427,8 @@ def play(games: Played) -> None:
                 return
         earn(own, mine, truth[1], numbers[1, t], t, rows[1])
         earn(arms, arm, truth[0], numbers[0, t], t, rows[0])
+        for i in range(d if fixed and started > 0 else 0):
+            records[started, 0, i] = records[started, 1, i] = rows[0, i]
         for i in range(d + 1 if started > 0 else 0):
             rows[0, i] = records[started, 0, i]
 

@@ -15,7 +15,8 @@ there are few rounds, a third game has a twin for each record.
 - If the claim has δ = 0, Laplace numbers are moved, each of which must be the only one that enters a number of the
   release in its round. The sum of the sizes of the moves is the exact ε of a record.
 
-From the moves of one pair of records follow those of every other pair, and so the costliest pair.
+From the moves of one pair of records follow those of every other pair, and so the costliest pair. If all rounds have
+the same arms, a record is the reward of the arm that is played, and the release may depend on it in any linear way.
 
 Wishart noise is not linear in its numbers. The audit computes it again from the same numbers, as
 `mechanisms.matrix_tree` does. It changes the lowest node of the first twin until the twin releases what A does. The
@@ -165,10 +166,11 @@ class Games:
 
     def __init__(self, target: Target[Noisy]) -> None:
         self.target, self.known = target, target.setting.known()
-        self.public, self.kind = target.view.public, NORMAL if target.claim.delta > 0 else LAPLACE
+        self.public, self.fixed = target.view.public, target.view.fixed
+        self.kind = NORMAL if target.claim.delta > 0 else LAPLACE
         shape = np.shape(read(target.state[0], target.view.values))
         d = self.known.dimension
-        self.size = d if len(shape) == 1 else d * (d + 3) // 2
+        self.size = shape[0] if len(shape) == 1 else d * (d + 3) // 2
         self.reward = self.known.reward if math.isfinite(self.known.reward) else 1.0
         self.bench = compiled(target, wishart=False)
         self.longest = int(max(2, min(target.setting.horizon, LONGEST, target.budget, NUMBERS // (d * (d + 1)))))
@@ -187,6 +189,7 @@ class Games:
         """The arms, rewards and records of a game; canaries: the rounds of records that are changed alone."""
         known, k, rng, d = self.known, self.target.setting.n_arms, self.target.stream(name), self.known.dimension
         bank = sets_of_arms(known, k, 2 * SETS, self.target.stream("arms")).reshape(2, SETS, d, k)
+        bank[:, :] = bank[0, 0] if self.fixed else bank
         bank[1] *= SHORTER
         starts = np.array([-1, *canaries])
         canary = np.zeros(rounds, np.int64)
@@ -206,7 +209,7 @@ class Games:
         runs = np.arange(rounds) // RUN % 8  # in some runs, rewards are good in A and bad in the twin, or the reverse
         numbers += np.array([[-1.0], [1.0]]) * 3.0 * (np.array([0, 0, 1, 0, 0, 0, -1, 0])[runs])
         numbers = np.clip(numbers, -1.0, 1.0)
-        return Deal(bank, shown, self.public, numbers, truth, starts, canary, records)
+        return Deal(bank, shown, self.public, self.fixed, numbers, truth, starts, canary, records)
 
     def play(self, name: str, rounds: int, canaries: Sequence[int] = (), places: int = 0) -> Played:
         """Play games of so many rounds, with as many places for layers."""
@@ -235,7 +238,13 @@ class Games:
         return played
 
     def cost(self, played: Played) -> float:
-        """The largest μ of a record, or its largest ε by Laplace noise."""
+        """The largest μ of a record, or its largest ε by Laplace noise.
+
+        If all rounds have the same arms, the rewards of the records are at both ends of their range already.
+        """
+        if self.fixed:
+            most = float(played.moved[1:].sum(axis=1).max())
+            return math.sqrt(most) if self.kind == NORMAL else most
         pairs = [[products(row, self.size) for row in pair] for pair in played.deal.records]
         power = 2 if self.kind == NORMAL else 1
         weights = played.moved[1:] / np.abs([one - other for one, other in pairs[1:]]) ** power
@@ -308,7 +317,7 @@ def audit_contexts(target: Target[Noisy]) -> Audit:
     if unforced := sum(int(one.found[loops.UNFORCED]) for one in (*longs, *shorts)):
         assumed.append(f"choose reads V and u~ alone, in {unforced:,} of {cost:,} rounds")
     if games.public:
-        assumed.append("the arms of all rounds are public")
+        assumed.append(f"the arms of all rounds are public{', and the same' if games.fixed else ''}")
     if rows := float(first.counter["k"][0]):
         return of_wishart(target, replace(so_far, assumed=assuming(*assumed)), rows)
     if costs.found[loops.FULL]:
@@ -393,7 +402,7 @@ def shown(played: Played, t: int) -> Floats:
     """The arms that A is shown in a round."""
     deal, canary = played.deal, played.deal.canary[t]
     arms: Floats = deal.bank[0, deal.shown[0, t]]
-    return np.repeat(deal.records[canary, 0, :-1, None], arms.shape[1], 1) if canary else arms
+    return np.repeat(deal.records[canary, 0, :-1, None], arms.shape[1], 1) if canary and not deal.fixed else arms
 
 
 def other_kind(games: Games, played: Played, bare: list[int]) -> int:

@@ -17,10 +17,14 @@ from privbandits_cli.games.views import Noisy, View
 from privbandits_cli.numerics.jit import Records, unbound
 
 observe: Any = unbound  # these are bound when a loop is compiled
+stop: Any = unbound
+recommend: Any = unbound
+answers: Any = unbound
 ranges: Any = unbound
 reach: Any = unbound
 BOUNDED = True  # bound to False for an algorithm whose gains may be outside [0, 1]
 MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
+NAMES = False  # bound to True for a target with a step `recommend`
 LONE = False  # bound to True if every round has a release of its own gain alone
 
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
@@ -32,7 +36,8 @@ CLEAR = 1e4  # a scale of noise is measured if it is this many times the roundin
 WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
 POWERS = 31  # powers of two, from 2^-10 on, that are tried in turn as gains of both signs if gains are not bounded
 
-AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED, EARLIER = range(9)  # what ends a pair of games
+AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED, EARLIER, ANSWER = range(10)  # what ends a pair of games
+GOING, ENDED, DIFFERENT = range(3)  # two games after a round
 FOUND = {
     BARE: "what is released depends on the gains, and no noise hides it",
     SCALE: "the scale of the noise depends on the gains",
@@ -41,6 +46,7 @@ FOUND = {
     MIXED: "another random number changes what the release adds to its gain",
     NUMBER: "the arm depends on the random number that hides its gain",
     EARLIER: "what is released of a gain depends on the gains before it",
+    ANSWER: "the answer, or a recommendation, depends on the gains by another way than the releases",
 }
 
 
@@ -71,6 +77,30 @@ def values_settled(states: Records) -> bool:
         if not (ours[i] == theirs[i] or abs(ours[i] - theirs[i]) <= 1e-7 * max(1.0, abs(ours[i]))):
             return False
     return True
+
+
+def answers_of(target: Target[View]) -> Callable[..., int]:
+    """The compiled `compared` of a target whose game ends with an answer; of another target, a function for GOING."""
+    if "stop" not in target.steps:
+        return target.call(no_answers)
+    return target.call(compared, NAMES="recommend" in target.steps)
+
+
+def compared(states: Records, one: int, other: int) -> int:
+    """Whether two games go on, have ended with the same answer, or differ in it or in what they would recommend now."""
+    own, theirs = stop(states[one]), stop(states[other])
+    if max(own, -1) != max(theirs, -1):
+        return DIFFERENT
+    if own >= 0:
+        return ENDED
+    if NAMES and recommend(states[one]) != recommend(states[other]):
+        return DIFFERENT
+    return GOING
+
+
+def no_answers(states: Records, one: int, other: int) -> int:
+    """GOING: the game has no answers."""
+    return GOING
 
 
 def range_of_canary(states: Records, game: int) -> tuple[float, float]:
@@ -261,6 +291,11 @@ def couple(
             round_off(words, fields, most * (start + t + 1))
         if not settled(states):
             return OTHER_ARM, t, 0.0, linear, hidden
+        now = answers(states, 0, 1)
+        if now == DIFFERENT:
+            return ANSWER, t, 0.0, linear, hidden
+        if now == ENDED:
+            break
     return AGREED, len(laplace), 0.0, linear, hidden
 
 
@@ -292,6 +327,8 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
                 return t
             moves[t] = max(0.0, abs(move) - slack / size) if move != 0.0 else 0.0
         copy(states, 2, 1)
+        if answers(states, 1, 1) == ENDED:
+            break
     return len(laplace)
 
 
@@ -348,6 +385,7 @@ def compiled(target: Target[View]) -> Loops:
         "trial": target.call(observe_on_copy, observe=watch),
     }
     calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, BOUNDED=bounded, **calls)}
+    calls["answers"] = answers_of(target)
     calls["settled"] = target.call(values_settled if kept else releases_settled)
     lone = getattr(target.view, "rounds", 0) == 1
     played = target.loop(couple, **calls, MORE=target.more, LONE=lone)

@@ -75,7 +75,7 @@ class Target(Generic[V]):
         """The template compiled with the steps that it calls, readers of the view's places, and what else is bound."""
         return _compiled(compile_step, template, self._names(template, bound))
 
-    def call(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
         """As `loop`, for a function that other loops call often: it is compiled once, and not copied into them."""
         return _compiled(compile_once, template, self._names(template, bound))
 

@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 
 from privbandits_cli.accounting.rounding import at_least, at_most, is_vacuous
-from privbandits_cli.analysis import estimates
+from privbandits_cli.analysis import counts, estimates, stopping
 from privbandits_cli.analysis.estimates import Estimate
-from privbandits_cli.analysis.format import amount
+from privbandits_cli.analysis.format import amount, counted
+from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.rates import least_regret, pure_epsilon, regret_bound
-from privbandits_cli.claims.results import Absent, Results
+from privbandits_cli.claims.results import Absent, Results, Unknown
 from privbandits_cli.experiment.expressions import NUMBER, Scope
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.games import bandit
@@ -63,8 +64,13 @@ def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
 
 
 def _lower_bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
-    """`least_regret` at the same round: the asymptotic lower bound for all learners that are as private."""
+    """`least_regret` at the same round: the asymptotic lower bound for all learners that are as private.
+
+    In the game best_arm, that of 2025 on the mean time of all learners that are as private and as sure.
+    """
     curve = _worst(curves, scope, found)
+    if curve.setting.confidence is not None:
+        return _least_time(curve)
     coins = curve.adversary.coins(curve.setting) if isinstance(curve.adversary, bandit.Adversary) else None
     if coins is None:
         panel = curve.adversary_title
@@ -72,6 +78,62 @@ def _lower_bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estim
     rounds = np.array([float(scope.round[0] if scope.round else curve.horizon)])
     value = float(least_regret(rounds, coins, pure_epsilon(curve.algorithm, curve.setting))[0])
     return Estimate(value, remark=" (asymptotic)")
+
+
+def _least_time(curve: Curve) -> Estimate:
+    found = stopping.lower_bounds(
+        curve, curve.algorithm.guarantee(curve.setting) if curve.algorithm.promises() else None
+    )
+    if found is None:
+        raise Absent(f"no lower bound on the time of {curve.label} is known")
+    return Estimate(found[1])
+
+
+def _pulls(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The mean time; unknown if a trial reached the cap."""
+    curve = _slowest(curves, scope, found)
+    measured = found.of(curve)
+    capped = sum(math.isinf(time) for time in _times(measured))
+    if capped:
+        known = f"{capped} of {counted(len(measured.finals), 'trial')} of {measured.title} reached the cap"
+        raise Unknown(f"{known}, so the mean time is unknown: claim median_pulls(...)")
+    times = {trial: float(time) for trial, time in measured.pulls.items()}
+    return estimates.mean(times, (1.0, float(curve.horizon)))
+
+
+def _median_pulls(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The median time; unknown if half of the trials reached the cap."""
+    measured = found.of(_slowest(curves, scope, found))
+    made = counts.median(_times(measured))
+    if math.isinf(made.value):
+        raise Unknown(f"at least half of the trials of {measured.title} reached the cap: claim capped(...)")
+    return made
+
+
+def _wrong(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The share of the trials with a wrong answer; one that reached the cap has none."""
+    return _share(curves, scope, found, lambda regret: regret > 0)
+
+
+def _capped(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The share of the trials without an answer."""
+    return _share(curves, scope, found, math.isnan)
+
+
+def _share(curves: Sequence[Curve], scope: Scope, found: Results, holds: Callable[[float], bool]) -> Estimate:
+    every = [found.of(curve).finals.values() for curve in _single(curves, scope)]
+    return max((counts.share(sum(map(holds, each)), len(each)) for each in every), key=lambda one: one.value)
+
+
+def _slowest(curves: Sequence[Curve], scope: Scope, found: Results) -> Curve:
+    """The curve with the largest median time; without `the worst` in the claim there must be only one."""
+    return max(_single(curves, scope), key=lambda curve: counts.middle(np.sort(_times(found.of(curve)))))
+
+
+def _times(measured: Measured) -> list[float]:
+    """The time of each trial; infinite if it reached the cap."""
+    ends = measured.finals
+    return [math.inf if math.isnan(ends[trial]) else float(time) for trial, time in measured.pulls.items()]
 
 
 def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
@@ -111,9 +173,16 @@ def _regret(found: Results, curve: Curve, rounds: int) -> Estimate:
 
 def _worst(curves: Sequence[Curve], scope: Scope, found: Results) -> Curve:
     """The curve with the highest final mean regret; without `the worst` in the claim there must be only one."""
+    if len(_single(curves, scope)) == 1:
+        return curves[0]
+    return max(curves, key=lambda curve: _regret(found, curve, curve.horizon).value)
+
+
+def _single(curves: Sequence[Curve], scope: Scope) -> Sequence[Curve]:
+    """The curves, of which there must be only one without `the worst` in the claim."""
     if scope.worst is None and len(curves) > 1:
         raise Absent(f"{len(curves)} curves are called {curves[0].label}: the claim must select one")
-    return max(curves, key=lambda curve: _regret(found, curve, curve.horizon).value)
+    return curves
 
 
 def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:
@@ -135,6 +204,10 @@ def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:
     return low, high, text
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
 REGRET = partial(amount, digits=3)
 # `epsilon` is not estimated from trials: `privacy` brackets it.
 ESTIMATORS = {
@@ -143,4 +216,8 @@ ESTIMATORS = {
     "bound": Estimator(_bound, partial(at_most, digits=3), prefix="a bound of "),
     "lower_bound": Estimator(_lower_bound, partial(at_least, digits=3), prefix="a lower bound of "),
     "slope": Estimator(_slope, "{:.3f}".format),
+    "pulls": Estimator(_pulls, REGRET),
+    "median_pulls": Estimator(_median_pulls, REGRET),
+    "wrong": Estimator(_wrong, _percent),
+    "capped": Estimator(_capped, _percent),
 }

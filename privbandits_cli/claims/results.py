@@ -13,6 +13,10 @@ class Absent(Exception):
     """The results do not contain what a claim needs; the message says what is missing."""
 
 
+class Unknown(Absent):
+    """The trials do not tell the quantity of a claim, because they reached the cap."""
+
+
 @dataclass(frozen=True)
 class Results:
     """The planned curves of an experiment, and what a folder contains of them."""

@@ -9,6 +9,9 @@ far from the mean as any so far, would change is not left to Student's t: it tak
 any law between their known limits. A slope is that of log mean regret, fitted by least squares, with the standard error
 of `estimates.slope_of` and the t quantile of one of its points. The worst value of a parameter is the one with the
 highest mean, as in the figures.
+
+In the game best_arm, times take the place of regrets. Shares of trials have the interval of Clopper & Pearson, and
+medians that of order statistics; for two of them, the intervals of both are joined (Bonferroni).
 """
 
 import math
@@ -24,7 +27,7 @@ from privbandits_cli.analysis.estimates import Two, two
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.claims.comparisons import Comparison, comparisons
 from privbandits_cli.claims.quantities import ESTIMATORS, privacy
-from privbandits_cli.claims.results import Absent, Results, results
+from privbandits_cli.claims.results import Absent, Results, Unknown, results
 from privbandits_cli.experiment.claims import Claim
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.expressions import NUMBER, Expression, Relation
@@ -90,7 +93,7 @@ def _verdict(claim: Claim, found: Results) -> Verdict:
             if partial:
                 judgement, figures = "NOT DECIDED", f"PARTIAL, {partial}; so far: {figures}"
     except Absent as error:
-        judgement, figures = "NOT PLAYED", str(error)
+        judgement, figures = "NOT DECIDED" if isinstance(error, Unknown) else "NOT PLAYED", str(error)
     return Verdict(claim.text, claim.source, judgement, figures, claim.note, _meaningless(curves), bool(partial))
 
 
@@ -180,7 +183,7 @@ def _rounded_up(trials: float) -> str:
     return f"{math.ceil(trials / size) * size:,}"
 
 
-HOW = {"alone": "", "paired": ", paired", "unpaired": ", errors added"}
+HOW = {"alone": "", "paired": ", paired", "Welch": ", unpaired", "unpaired": ", errors added"}
 
 
 def _figures(expression: Expression, pair: Two, confidence: float) -> str:

@@ -10,14 +10,16 @@ import warnings
 # isort: off
 from privbandits_cli.cli.app import app, in_one_line
 from privbandits_cli.cli import run, merge, slurm  # --help lists them in the order of these imports
-from privbandits_cli.cli import figures, check, logs
+from privbandits_cli.cli import figures, check, logs, plan
 from privbandits_cli.cli import new, show, privacy, validate
 
 from privbandits_cli.cli.streams import printing
 
 # isort: on
 
-__all__ = ["app", "check", "figures", "logs", "main", "merge", "new", "privacy", "run", "show", "slurm", "validate"]
+__all__ = [
+    "app", "check", "figures", "logs", "main", "merge", "new", "plan", "privacy", "run", "show", "slurm", "validate",
+]  # fmt: skip
 
 
 def main() -> None:

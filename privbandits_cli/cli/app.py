@@ -119,8 +119,8 @@ GLUE = "\ue000"  # a space at which no line breaks, for textwrap and for Rich, u
 
 
 def glued(text: str) -> str:
-    """The text with GLUE around the signs of equations: `ε = 1` stays on one line."""
-    return re.sub(r" ([=≤≥]) ", rf"{GLUE}\1{GLUE}", text)
+    """The text with GLUE around the signs of equations and before %: `ε = 1` and `95 %` stay on one line."""
+    return re.sub(r"(?<=\d) %", f"{GLUE}%", re.sub(r" ([=≤≥]) ", rf"{GLUE}\1{GLUE}", text))
 
 
 def fitted(text: str) -> str:

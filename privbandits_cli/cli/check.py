@@ -30,6 +30,12 @@ Forms of a claim:
   final(exp3) <= bound(exp3)            the regret theorem
   dp_klucb <= 2 x lower_bound(dp_klucb)     asymptotic; Bernoulli arms
   epsilon(exp3_tau) <= 1                decided by proofs and attacks
+In the game best_arm:
+  pulls(dp_tt) < 0.5 x pulls(dp_se)     mean times; none may reach the cap
+  pulls(dp_tt) <= 20 x lower_bound(dp_tt)
+  median_pulls(dp_tt) < 4000            if less than half reach the cap
+  wrong(dp_tt) <= 0.01                  share of wrong answers
+  capped(dp_tt) in 0 to 0.1             share of trials at the cap
 A curve is a name or 'A label'; add [epsilon=1] if several match.
 Before a colon, conditions (without any, a claim covers everything):
   at round 2^17, epsilon >= 1 in stochastic, oblivious: ...
@@ -162,7 +168,7 @@ def compare(
     verdicts = comparing.counts(found).keys()
     doubts = [doubt for folder, name in ((a, "A"), (b, "B")) for doubt in provenance.doubts(folder, name)]
     differences = list(provenance.differences(a, b))
-    columns = {name: comparing.columns(a / name, b / name) for name in provenance.TABLES}
+    columns = {name: comparing.columns(a / name, b / name) for name in ("summary.csv", "final.csv")}
     if as_json:
         facts = {"tolerance": part, "identical": verdicts <= {"identical"}, "doubts": doubts, "manifests": differences}
         print(dumps(facts | {"columns": columns, "curves": [asdict(one) for one in found]}))

@@ -9,7 +9,7 @@ import typer
 from privbandits_cli.cli.app import app, disk_error, fail
 
 PlayerKind = Literal["algorithm", "adversary"]
-Game = Literal["bandit", "linear", "contextual"]
+Game = Literal["bandit", "linear", "contextual", "best_arm"]
 
 # For each, a shipped experiment that takes seconds, and the override that adds the new file to it.
 TRIALS: dict[tuple[PlayerKind, Game], tuple[str, str]] = {
@@ -18,6 +18,7 @@ TRIALS: dict[tuple[PlayerKind, Game], tuple[str, str]] = {
     ("algorithm", "linear"): ("smoke_linear", "'algorithms=[ftrl, {name}]'"),
     ("adversary", "linear"): ("smoke_linear", "adversary={name} 'algorithms=[ftrl, ftpl]'"),
     ("algorithm", "contextual"): ("linucb_time --smoke", "'algorithms=[linucb, {name}]'"),
+    ("algorithm", "best_arm"): ("best_arm_confidence --smoke", "algorithms+={name}"),
     ("adversary", "contextual"): ("linucb_time --smoke", "adversary={name} algorithms=linucb"),
 }
 
@@ -56,6 +57,8 @@ def new(
         raise fail(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
     if name in Registry().names("algorithms") + Registry().names("adversaries"):
         raise fail(f"{path}: the name '{name}' is already taken: choose another one")
+    if (kind, game) == ("adversary", "best_arm"):
+        raise fail("an adversary of the game bandit plays best_arm, too: leave --game out, and give it `mean_gains`")
     if private and (kind, game) != ("algorithm", "bandit"):
         raise fail("--private writes an algorithm of the game bandit: leave it out, or write `new algorithm` alone")
     template = f"{kind}_{game}_private.txt" if private else f"{kind}_{game}.txt"

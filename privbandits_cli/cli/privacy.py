@@ -30,18 +30,29 @@ def privacy(
         float | None, typer.Option(callback=level, help="δ; by default the algorithm's own, or T^-2.")
     ] = None,
     as_json: AsJson = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the profiles, δ against ε: a pdf, png or svg.")
+    ] = None,
 ) -> None:
     """Show the privacy of each algorithm of an experiment.
 
     For each algorithm: the paper's theorem, the proved bound, a lower bound from an attack, and corrections to the
-    paper.
+    paper. With --plot, also the ε that is proved at each δ, as a figure.
     """
-    from privbandits_cli.actions.privacy import ledger
+    from privbandits_cli.actions.privacy import ledger, profiles
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.config import load
 
-    blocks = ledger(load(config, overrides, include=include or (), admit=announced()), delta)
+    experiment = load(config, overrides, include=include or (), admit=announced())
+    blocks = ledger(experiment, delta)
     print(dumps(blocks)) if as_json else terminal.print_ledger(blocks)
+    if plot is not None:
+        from privbandits_cli.figures import profile
+        from privbandits_cli.figures.plot import save
+
+        with reported(ValueError, OSError):
+            drawn = profile.figure(list(profiles(experiment)))
+            save(drawn, plot.parent, plot.stem, [plot.suffix.removeprefix(".")])
 
 
 @app.command()

@@ -96,6 +96,7 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
+        shown = (f", confidence = {facts['confidence']}" if facts["confidence"] else "") + shown
         yield filled(f"(values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})", "  ")
     if facts.get("facts"):
         yield "\n" + filled(f"These values imply {equations(facts['facts'])}.")

@@ -3,7 +3,7 @@
 import os
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from privbandits_cli.accounting.rounding import VACUOUS, at_least, at_most, is_vacuous, regret
-from privbandits_cli.analysis.format import amount, counted, equations, ledger_row, played
+from privbandits_cli.analysis.format import amount, counted, equations, ledger_row, played, whole
 from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from privbandits_cli.actions.logs import Evaluated
+    from privbandits_cli.actions.plan import Question, Row
     from privbandits_cli.experiment.plan import Curve, Plan
     from privbandits_cli.figures.table import Table as Figure
 
@@ -103,12 +106,12 @@ def print_result(plan: "Plan", figure: "Figure", done: int, folder: Path) -> Non
     console, keys = stdout(), plan.experiment.keys
     if keys.plot.against:
         over = f" over {figure.floor}'s" if figure.ratio else ""
-        console.print(f"Final regret ({figure.centre}){over} against {figure.x_label}")
+        console.print(f"{figure.final.capitalize()} ({figure.centre}){over} against {figure.x_label}")
     else:
         after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
         which = f", at the worst {keys.plot.worst}" if keys.plot.worst else ""
         of = counted(keys.trials, "trial") if done == keys.trials else f"PARTIAL, {done} to {keys.trials} trials"
-        console.print(f"Regret after {after} rounds{which} ({figure.centre} of {of})")
+        console.print(f"{figure.regret.capitalize()} after {after} rounds{which} ({figure.centre} of {of})")
     for final in finals(figure):
         if keys.plot.against:
             print()
@@ -126,6 +129,32 @@ def print_result(plan: "Plan", figure: "Figure", done: int, folder: Path) -> Non
         if adversary.estimate:
             print(filled(f"regret against {adversary.name}: an estimate, {adversary.estimate}"))
     console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
+
+
+def print_stopping(plan: "Plan", found: "Mapping[str, Mapping[str, float | None]]", folder: Path) -> None:
+    """Print when the learners of a run of the game best_arm stopped, and how often they were wrong.
+
+    found: the numbers of each curve, by its key. Each panel has its own table.
+    """
+    console, keys = stdout(), plan.experiment.keys
+    fewest = int(min(numbers["trials"] or 0 for numbers in found.values()))
+    of = counted(keys.trials, "trial") if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials} trials"
+    console.print(f"Plays until the answer ({of}): the mean, and the 90 % quantile.")
+    print(filled("bound: the mean of every learner that is as sure and as private. none: trials without an answer."))
+    panels: dict[str, list[list[str]]] = {}
+    for curve in (curve for curve in plan.curves if curve.key in found):
+        numbers = found[curve.key]
+        least = "≥ " * bool(numbers["capped"])  # a trial without an answer would have gone on
+        plays = [least + whole(numbers["pulls_mean"]), *(whole(numbers[name]) for name in ("pulls_q90", "lower_2025"))]
+        counts = " | ".join(whole(numbers[name]) for name in ("wrong", "capped"))
+        horizon = f", T = {curve.horizon:,}" if isinstance(keys.horizon, list) else ""
+        panels.setdefault(f"{curve.title.in_symbols()}{horizon}", []).append(
+            [plan.legends[curve.key].in_symbols(), *plays, counts]
+        )
+    for title, rows in panels.items():
+        print()
+        _print_columns(title, ["mean", "90 %", "bound", "wrong | none"], rows)
+    console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, stopping.csv, manifest.json")
 
 
 def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:
@@ -309,6 +338,44 @@ def print_evaluation(policy: str, found: "Evaluated", confidence: float) -> None
             print(filled(f"No {ESTIMATORS[row['estimator']]} estimate: {row['reason']}", further="  "))
     for caution in found.cautions:
         print(filled(caution, further="  "))
+
+
+USERS = {  # how a design counts users: before the number, and behind it
+    "floor": ("", " users on average"),
+    "one_shot": ("", " users"),
+    "sequential": ("recruit ", " users"),
+    "looks": ("at most ", " users"),
+}
+
+
+def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row]") -> None:
+    """The designs of a study in words, and their users over ε."""
+    from privbandits_cli.actions import plan
+
+    print(filled(plan.opening(asked, designs[0].epsilon)) + "\n")
+    for number, row in enumerate(designs, 1):
+        words, (before, behind) = plan.explained(asked, row), USERS[row.design]
+        users = f"{before}{row.users:,}{behind}" if row.users else "not simulated"
+        print(f"{number}. {words.title}: {users}")
+        for name, text in (
+            ("", words.how),
+            ("Guaranteed: ", words.guaranteed),
+            ("Not guaranteed: ", words.not_guaranteed),
+        ):
+            if text:
+                print(filled(f"{name}{text}", "   "))
+        print()
+    heads = {"floor": "1 impossible below", "one_shot": "2 one release", "looks": "4 a few looks"}
+    made = {epsilon: {row.design: row for row in table if row.epsilon == epsilon} for epsilon in plan.ordered(table)}
+    shown = [design for design in heads if any(design in rows for rows in made.values())]
+    cells = [
+        [plan.level(epsilon), *(f"{rows[design].users:,}" for design in shown), f"{rows['one_shot'].price:.2f}"]
+        for epsilon, rows in made.items()
+    ]
+    print_table(["ε", *(heads[design] for design in shown), "price of 2"], cells)
+    print()
+    for paragraph in plan.closing(asked):
+        print(filled(paragraph))
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:

@@ -74,7 +74,10 @@ def _digest(players: tuple[str, ...], game: str) -> str:
 
 
 def read_chunk(path: Path) -> tuple[Trials, Floats, str]:
-    """Trials, their regrets `[trials, checkpoints]` and the code that played them. Raises Damaged."""
+    """Trials, their regrets `[trials, checkpoints]` and the code that played them. Raises Damaged.
+
+    Behind the regrets are the numbers `extra` of the game.
+    """
     if path.is_symlink() or not path.is_file():
         raise Damaged(errno.EIO, "it is not a file", str(path))
     facts = path.stat()
@@ -172,7 +175,7 @@ class Store:
     def _read(self, file: Path, curve: Curve, clean: bool, here: bool) -> None:
         try:
             trials, regrets, code = read_chunk(file)
-            if regrets.shape[1] != len(curve.checkpoints):
+            if regrets.shape[1] != len(curve.checkpoints) + len(GAMES[curve.algorithm.game].Games.extra):
                 raise Damaged(errno.EIO, "it has other checkpoints", str(file))
         except Damaged:
             self.damaged.append(file)

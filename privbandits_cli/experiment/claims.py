@@ -106,6 +106,12 @@ def _check_condition(condition: Condition, described: Iterable[Mapping[str, Any]
 def _check_side(side: Side, scope: Scope, known: Known) -> None:
     curve = side.curve
     assert curve is not None
+    if known.keys.game not in QUANTITIES[side.quantity].games:
+        fit = [name for name, each in QUANTITIES.items() if known.keys.game in each.games]
+        shown = ", ".join(f"{name}(...)" for name in fit)
+        raise ClaimError(f"claims about the game {known.keys.game} are on {shown}, not {side.quantity}(...)", curve.at)
+    if known.keys.game == "best_arm" and scope.round is not None:
+        raise ClaimError("a claim about the game best_arm is about whole trials, and has no round", scope.round[1])
     if QUANTITIES[side.quantity].fitted and scope.round is not None:
         raise ClaimError(f"a {side.quantity} is fitted to several points, so it has no round", scope.round[1])
     if known.algorithms is None:

@@ -11,16 +11,27 @@ from privbandits_cli.experiment.settings import listed, n_arms, n_checkpoints, n
 from privbandits_cli.experiment.variants import Variant
 
 FOREIGN = {
-    "bandit": ("set", "dimension", "feedback", "planned_horizon"),
-    "linear": ("arms", "planned_horizon"),
-    "contextual": ("set", "feedback"),
+    "bandit": ("set", "dimension", "feedback", "planned_horizon", "confidence"),
+    "linear": ("arms", "planned_horizon", "confidence"),
+    "contextual": ("set", "feedback", "confidence"),
+    "best_arm": ("set", "dimension", "feedback", "planned_horizon"),
 }
-SETTING = {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}  # what a setting is made of
-SWEEPABLE = ("horizon", "set", "dimension")
+SETTING = {
+    "game",
+    "horizon",
+    "planned_horizon",
+    "arms",
+    "set",
+    "dimension",
+    "feedback",
+    "confidence",
+}  # what a setting is made of
+SWEEPABLE = ("horizon", "set", "dimension", "confidence")
 MOST_CURVES = 10_000
 MOST_ROWS = 2_000_000  # the most rows that summary.csv may have
 INSTEAD = {
     "bandit": "it has arms",
+    "best_arm": "it has arms",
     "linear": "it has a set and a dimension",
     "contextual": "it has arms and a dimension",
 }
@@ -40,7 +51,7 @@ def errors(keys: Keys, given: Collection[str], invalid: Collection[str]) -> Iter
 
 def _groups(keys: Keys, given: set[str]) -> Iterator[Error]:
     groups, trials = keys.summary.groups, keys.trials
-    if keys.summary.centre == "median_of_means" and trials % groups:
+    if keys.game != "best_arm" and keys.summary.centre == "median_of_means" and trials % groups:
         nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
         hint = f"take {nearest}, or `summary: {{centre: mean}}`"
         yield Error(("trials",), f"{trials} trials are not a multiple of {groups} groups (summary.groups); {hint}")
@@ -56,6 +67,8 @@ def _rounds(keys: Keys, given: set[str]) -> Iterator[Error]:
 def _plotted(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.plot.price and not keys.plot.against:
         yield Error(("plot", "price"), "the price of privacy is drawn against a swept parameter: name it in `against`")
+    if keys.plot.at_delta and keys.plot.against != "epsilon":
+        yield Error(("plot", "at_delta"), "it says where curves stand on an axis of ε: write `against: epsilon`")
     if keys.plot.slopes and not keys.plot.against:
         yield Error(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 
@@ -64,8 +77,9 @@ def _foreign(keys: Keys, given: set[str]) -> Iterator[Error]:
     for key in FOREIGN[keys.game]:
         if key in given:
             yield Error((key,), f"the game {keys.game} has no '{key}': {INSTEAD[keys.game]}", at_key=True)
-    if keys.game == "bandit" and not isinstance(keys.arms, int):
-        yield Error(("arms",), f"'{keys.arms}' is for the game contextual: give a number")
+    only = {"d^2": "contextual", "means": "best_arm"}
+    if isinstance(keys.arms, str) and keys.game not in ("linear", only[keys.arms]):
+        yield Error(("arms",), f"'{keys.arms}' is for the game {only[keys.arms]}: give a number")
 
 
 def _needed(keys: Keys, given: set[str]) -> Iterator[Error]:
@@ -114,7 +128,7 @@ def _polytope(keys: Keys, given: set[str]) -> Iterator[Error]:
 Rule = Callable[[Keys, set[str]], Iterator[Error]]
 # Each rule with the keys that it reads; it is given the keys that the config has.
 RULES: tuple[tuple[set[str], Rule], ...] = (
-    ({"trials", "summary"}, _groups),
+    ({"game", "trials", "summary"}, _groups),
     ({"horizon", "checkpoints"}, _rounds),
     ({"plot"}, _plotted),
     ({"game", "arms"}, _foreign),
@@ -159,7 +173,7 @@ def _axis_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
     spread = {name for variant in players for name in variant.parameters.described() if not swept}
     swept |= {key: listed(getattr(keys, key)) for key in SWEEPABLE if isinstance(getattr(keys, key), list)}
     named = [
-        ("against", keys.plot.against),
+        ("against", "" if keys.plot.at_delta else keys.plot.against),
         ("worst", keys.plot.worst),
         *(("best", name) for name in keys.plot.best or ()),
     ]

@@ -9,6 +9,8 @@
     side       [FACTOR x] QUANTITY; the right side may also be a number
     quantity   CURVE or final(CURVE), the mean regret; slope(CURVE), slope(CURVE, PANEL); epsilon(CURVE);
                on the right only: bound(CURVE), of its theorem; lower_bound(CURVE), of all learners as private as it is
+               in the game best_arm: pulls(CURVE), the mean time; median_pulls(CURVE); wrong(CURVE) and capped(CURVE),
+               shares of the trials; lower_bound(CURVE), of the mean time
     curve      an algorithm's name or a 'LABEL' (write '' for '), with [NAME = VALUE, ...] where several curves match
 
 A claim holds for every value of a swept parameter that it does not fix.
@@ -29,11 +31,15 @@ RELATIONS = (*INEQUALITIES, "within", "in")
 NUMBER = "number"  # the quantity of a side that is a plain number
 
 
+REGRETS, ANSWERS = ("bandit", "linear", "contextual"), ("best_arm",)  # games that are scored by regrets, or by answers
+
+
 @dataclass(frozen=True)
 class Quantity:
     """A quantity that a claim can state about a curve; `claims/quantities.py` computes it."""
 
     against: tuple[str, ...]  # the quantities on the right of it; empty: it is on the right only
+    games: tuple[str, ...] = REGRETS
     fitted: bool = False  # to all points along the x-axis of the figure, or to all checkpoints; not read at one of them
 
 
@@ -42,8 +48,12 @@ QUANTITIES = {
     REGRET: Quantity((NUMBER, REGRET, "bound", "lower_bound")),
     "slope": Quantity((NUMBER, "slope"), fitted=True),
     "bound": Quantity(()),
-    "lower_bound": Quantity(()),
-    "epsilon": Quantity((NUMBER,)),
+    "lower_bound": Quantity((), (*REGRETS, *ANSWERS)),
+    "epsilon": Quantity((NUMBER,), (*REGRETS, *ANSWERS)),
+    "pulls": Quantity((NUMBER, "pulls", "lower_bound"), ANSWERS),
+    "median_pulls": Quantity((NUMBER, "median_pulls"), ANSWERS),
+    "wrong": Quantity((NUMBER, "wrong"), ANSWERS),
+    "capped": Quantity((NUMBER, "capped"), ANSWERS),
 }
 
 

@@ -49,9 +49,20 @@ class Plot(_Section):
         description="draw the regret bound of each theorem, and lower bounds, which are asymptotic on Bernoulli arms",
     )
     against: str = Field("", description="draw the final regret against this swept parameter, not over rounds")
+    at_delta: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="with `against: epsilon`: place each private curve at the ε that is proved for it at this δ",
+    )
     worst: str = Field("", description="draw only the value of this swept parameter with the largest regret")
     best: list[str] | None = Field(
         None, description="of curves that differ in these swept parameters only, draw the one with the smallest regret"
+    )
+    quantity: Literal["pulls", "wrong"] | None = Field(
+        None,
+        description="game best_arm: draw the plays until the answer, or the share of wrong answers; by default pulls "
+        "with a confidence, and wrong with a fixed budget",
     )
     width: Literal["one", "two"] | Annotated[float, Field(ge=1.5, le=40)] | None = Field(
         None, description="columns of a paper (3.3 or 6.9 inches), or inches; by default as the panels need"
@@ -80,6 +91,7 @@ class StatedClaim(_Section):
 Named = Literal["simplex", "sphere", "cube"]
 Dimension = Annotated[int, Field(ge=1, le=100_000)]
 Rounds = Annotated[int, Field(ge=1, le=2**50)]
+Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 
 
 class Inequalities(_Section):
@@ -104,8 +116,10 @@ class Keys(_Section):
     planned_horizon: Rounds | None = Field(
         None, description="game contextual: tune everything for this longer horizon, and simulate up to `horizon`"
     )
-    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2"] = Field(
-        4, description="K of the game bandit; k of the game contextual, where it may also be `d^2`"
+    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2", "means"] = Field(
+        4,
+        description="K of the games bandit and best_arm; k of the game contextual, where it may also be `d^2`. In the "
+        "game best_arm it may be `means`: each adversary has as many arms as it lists means",
     )
     set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
         "simplex", description="game linear: the decision set, or a list of them; {a: rows, b: numbers} means A x <= b"
@@ -115,6 +129,11 @@ class Keys(_Section):
     )
     feedback: Literal["full", "bandit"] = Field(
         "full", description="game linear: the learner sees the loss vector (full), or only its own loss (bandit)"
+    )
+    confidence: Confidence | Annotated[list[Confidence], Field(min_length=1)] | None = Field(
+        None,
+        description="game best_arm: the least probability of a right answer, and `horizon` is the most rounds of a "
+        "trial; or a list. Left out, `horizon` is a fixed budget",
     )
     trials: int = Field(ge=1, le=10**8, description="N, the number of independent repetitions")
     seed: int = Field(0, ge=0)

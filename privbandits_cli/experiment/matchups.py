@@ -7,10 +7,11 @@ from privbandits_cli.experiment.document import Error, Loc, dotted
 from privbandits_cli.experiment.errors import ENOUGH
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.patience import OutOfTime
-from privbandits_cli.experiment.settings import listed, settings
+from privbandits_cli.experiment.settings import listed, settings, sized
 from privbandits_cli.experiment.variants import Variant
-from privbandits_cli.games import bandit, linear
+from privbandits_cli.games import bandit, best_arm, linear
 from privbandits_cli.games.guards import check_promise
+from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.registry import Kind, Registry
 
@@ -36,12 +37,17 @@ def matchups(
             break
         tuned, known = list(_tuned(adversaries, setting, errors)), []
         for variant in tuned:
-            assert isinstance(variant.parameters, Adversary)
-            known.append(variant.parameters.revealed(setting))
-            if not variant.parameters.bounded:
-                errors.extend(_out_of_bounds(registry, variant.parameters, algorithms))
+            adversary, own = variant.parameters, sized(variant.parameters, setting)
+            assert isinstance(adversary, Adversary)
+            known.append(adversary.revealed(own))
+            if keys.game == "best_arm":
+                assert isinstance(adversary, bandit.Adversary)
+                errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(adversary, own))
+            elif not adversary.bounded:
+                errors.extend(_out_of_bounds(registry, adversary, algorithms))
         # Without a valid adversary the algorithms are still checked.
-        lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or [setting])}
+        without = [setting] if setting.n_arms else []
+        lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or without)}
         stages.append([Matchup(variant, lineups[one], one) for variant, one in zip(tuned, known, strict=True)])
     return () if errors else tuple(matchup for adversary in zip(*stages, strict=True) for matchup in adversary)
 
@@ -51,7 +57,8 @@ def of_the_game(
 ) -> list[Variant]:
     """The variants that play this game, as far as its valid keys tell; the others are errors.
 
-    An adversary with gains of arms in [0, 1] also plays the game linear on the simplex, as losses of experts.
+    An adversary with gains of arms in [0, 1] also plays the game linear on the simplex, as losses of experts. All
+    adversaries with gains of arms play the game best_arm, as far as `games.best_arm.unfit` allows it.
     """
     fitting = []
     for variant in variants:
@@ -60,8 +67,11 @@ def of_the_game(
         experts = (
             kind == "adversaries" and keys.game == "linear" and ("set" in invalid or listed(keys.set) == ["simplex"])
         )
-        if player.game != keys.game and not (experts and isinstance(player, bandit.Adversary) and player.bounded):
-            fit = ", ".join(name for name, model in registry.every(kind) if model.game == keys.game)
+        foe = player if isinstance(player, bandit.Adversary) else None
+        if isinstance(player, Algorithm) and keys.game in player.also:
+            fitting.append(replace(variant, parameters=player.in_game(keys.game)))
+        elif player.game != keys.game and not (foe and (keys.game == "best_arm" or (experts and foe.bounded))):
+            fit = ", ".join(name for name, model in registry.every(kind) if _plays(model, keys.game))
             why = f"{player.name} plays the game {player.game}, not {keys.game}"
             if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":
                 why = f"{player.name} has gains of arms, which are losses on the simplex only, and only in [0, 1]"
@@ -74,14 +84,23 @@ def of_the_game(
     return fitting
 
 
-def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -> Iterator[Variant]:
+def _plays(model: type[Parameters], game: str) -> bool:
+    """Whether a player of this class may play a game."""
+    if issubclass(model, Algorithm):
+        return model.plays(game)
+    return model.game == ("bandit" if game == "best_arm" else game)
+
+
+def _tuned(variants: Sequence[Variant], given: Setting, errors: list[Error]) -> Iterator[Variant]:
     """The variants with every parameter set; those that cannot play or are listed twice are errors."""
     first: dict[str, Loc] = {}
     for variant in variants:
-        parameters = variant.parameters
+        parameters, setting = variant.parameters, given
         assert isinstance(parameters, Adversary | Algorithm)
         try:
-            unfit = list(parameters.errors(setting))
+            setting = sized(parameters, given)
+            lacking = f"`arms: means` needs a list of means: give {parameters.name} one"
+            unfit = list(parameters.errors(setting)) if setting.n_arms else [lacking]
             ready = parameters.tuned(setting) if not unfit else parameters
         except COMPUTING as error:
             unfit = [f"cannot be tuned for {failure(setting, error)}"]

@@ -25,7 +25,7 @@ from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.source import Source
 
 # Rounds of each algorithm in a chunk: some tenths of a second of work.
-ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19, "contextual": 2**18}
+ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19, "contextual": 2**18, "best_arm": 2**26}
 CHUNKS = 1024  # about the largest number of chunks: with more trials, each chunk holds more
 
 Key = TypeVar("Key", bound=Hashable)
@@ -260,6 +260,8 @@ def _curve(
         computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
     if setting.contexts is not None:
         computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
+    if setting.confidence is not None:
+        computed |= {"confidence": setting.confidence}
     included = [*loader.modules(adversary), *loader.modules(algorithm)]
     if included:
         computed["included"] = [loader.source_of(name).identity for name in included]

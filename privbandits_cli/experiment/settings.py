@@ -21,9 +21,12 @@ def settings(keys: Keys) -> list[Setting]:
     horizons = listed(keys.horizon)
     if keys.game == "bandit":
         return [Setting(horizon, n_arms(keys, 1)) for horizon in horizons]
+    if keys.game == "best_arm":
+        pairs = product(horizons, listed(keys.confidence))
+        return [Setting(horizon, n_arms(keys, 1), confidence=confidence) for horizon, confidence in pairs]
     if keys.game == "contextual":
         return [
-            Setting(keys.planned_horizon or horizon, n_arms(keys, d), contexts=Contexts(d))
+            Setting(keys.planned_horizon or horizon, n_arms(keys, d), contexts=Contexts(d, fixed=True))
             for horizon, d in product(horizons, listed(keys.dimension))
         ]
     return [Setting(horizon, space.dimension, space=space) for horizon, space in product(horizons, spaces(keys))]
@@ -31,8 +34,13 @@ def settings(keys: Keys) -> list[Setting]:
 
 def n_settings(keys: Keys) -> int:
     """The number of settings, counted without building them."""
-    sizes = {"bandit": (), "contextual": (keys.dimension,), "linear": (keys.set, keys.dimension)}[keys.game]
-    return math.prod(len(listed(size)) for size in (keys.horizon, *sizes))
+    sizes: Mapping[str, tuple[Any, ...]] = {
+        "bandit": (),
+        "contextual": (keys.dimension,),
+        "linear": (keys.set, keys.dimension),
+        "best_arm": (keys.confidence,),
+    }
+    return math.prod(len(listed(size)) for size in (keys.horizon, *sizes[keys.game]))
 
 
 def n_checkpoints(keys: Keys) -> int:
@@ -42,8 +50,14 @@ def n_checkpoints(keys: Keys) -> int:
 
 
 def n_arms(keys: Keys, dimension: int) -> int:
-    """K, or d^2 where the config has it so."""
-    return keys.arms if isinstance(keys.arms, int) else dimension**2
+    """K, or d^2 where the config has it so; 0 if each adversary lists its own means."""
+    return keys.arms if isinstance(keys.arms, int) else dimension**2 if keys.arms == "d^2" else 0
+
+
+def sized(player: object, setting: Setting) -> Setting:
+    """The setting with as many arms as an adversary lists means, if the setting leaves their number to it."""
+    means = getattr(player, "means", None)
+    return setting if setting.n_arms or not isinstance(means, list) else setting._replace(n_arms=len(means))
 
 
 def played(keys: Keys, setting: Setting) -> int:
@@ -57,6 +71,9 @@ def spaces(keys: Keys) -> list[Space]:
         a = tuple(map(tuple, keys.set.a))
         return [Polytope(len(a[0]), a, tuple(keys.set.b))]
     return [SPACES[name](n) for name, n in product(listed(keys.set), listed(keys.dimension))]
+
+
+SURE = 0.99  # the confidence with which to show a player of the game best_arm that needs one
 
 
 class Size(NamedTuple):
@@ -73,13 +90,16 @@ class Size(NamedTuple):
             raise ValueError(f"{player.name} plays the game {player.game}, which has no decision set: leave --set out")
         n = self.dimension or self.arms
         if player.game == "contextual":
-            return Setting(self.horizon, self.arms, contexts=Contexts(n))
-        if player.game == "bandit":
+            return Setting(self.horizon, self.arms, contexts=Contexts(n, fixed=True))
+        if player.game in ("bandit", "best_arm"):
             if self.dimension is not None:
                 raise ValueError(
-                    f"{player.name} plays the game bandit, which has no dimension: leave --dimension out, or set --arms"
+                    f"{player.name} plays the game {player.game}, which has no dimension: leave --dimension out, or "
+                    "set --arms"
                 )
-            return Setting(self.horizon, self.arms)
+            sizes = product((self.arms, 2), (None, SURE))  # two arms for a test that has no more
+            every = [Setting(self.horizon, n, confidence=known) for n, known in sizes]
+            return next((setting for setting in every if not list(player.errors(setting))), every[0])
         every = [Setting(self.horizon, n, space=SPACES[name](n)) for name in ([self.space] if self.space else SPACES)]
         return next((setting for setting in every if not list(player.errors(setting))), every[0])
 
@@ -88,12 +108,12 @@ def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
     """The values in a setting of the keys that the experiment sweeps."""
     name = setting.space.name if setting.space else None
     dimension = setting.n_arms if setting.contexts is None else setting.contexts.dimension
-    values = {"horizon": int(setting.horizon), "set": name, "dimension": dimension}
+    values = {"horizon": int(setting.horizon), "set": name, "dimension": dimension, "confidence": setting.confidence}
     return {name: value for name, value in values.items() if len(listed(getattr(keys, name))) > 1}
 
 
 def swept_notes(setting: Setting, values: Mapping[str, Any]) -> dict[str, str]:
     """The notes in a title on the swept values of its setting, by parameter: `cube`, `N = 10`, `T = 1,024`."""
     letter = "N" if setting.contexts is None else "d"
-    texts = {"set": "{}", "dimension": letter + " = {}", "horizon": "T = {:,}"}
+    texts = {"set": "{}", "dimension": letter + " = {}", "horizon": "T = {:,}", "confidence": "confidence = {}"}
     return {name: text.format(values[name]) for name, text in texts.items() if name in values}

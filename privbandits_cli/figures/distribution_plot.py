@@ -11,6 +11,7 @@ from privbandits_cli.figures.words import escaped, wrapped
 
 ROW = 0.125  # inches
 DARK = "#222222"
+SMALL = 6.0  # points of the names of rows
 NAME_WIDTH = 3.2  # inches of a row's name; a longer one is smaller
 MANY_POINTS = 200  # from this number on, points are drawn smaller
 
@@ -45,12 +46,12 @@ def _panel(axis: Axes, drawn: Distributions, title: str, styles: dict[str, Style
     axis.set_ylim(rows[-1] + 0.7, -0.6)
     axis.grid(visible=False, axis="y")
     axis.spines["left"].set_visible(False)
-    axis.set_yticks(rows, [one.at for one in members], fontsize=5)
+    axis.set_yticks(rows, [one.at for one in members], fontsize=SMALL)
     axis.tick_params(axis="y", length=0)
     for row, text in titles.items():
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
         where = axis.get_yaxis_transform()
-        size = 5.5 * min(1.0, NAME_WIDTH / inches(text, 5.5))
+        size = SMALL * min(1.0, NAME_WIDTH / inches(text, SMALL))
         axis.text(0.005, row + 0.1, escaped(text), transform=where, fontsize=size, va="center", zorder=5, bbox=box)
     if drawn.paired:
         axis.axvline(0, color="#555555", lw=0.7, zorder=1)

@@ -16,6 +16,7 @@ from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.figures.styles import Drawn
+from privbandits_cli.figures.table import counts_of
 from privbandits_cli.numerics.types import Floats
 
 MOST_POINTS = 800  # with more trials, only the outermost ones and evenly spaced ranks are drawn
@@ -93,17 +94,19 @@ def places(rows: Sequence[Distribution]) -> tuple[dict[int, str], list[int]]:
 
 
 def distribution(curves: Curves) -> Distributions:
-    """The distribution of final regrets, a row for each curve of the figure."""
+    """The distribution of final regrets, or of times, a row for each curve of the figure."""
     panels: dict[str, list[Distribution]] = {
-        title: [_row(curves, curve, _regrets(curve, curve.finals), curves.line_name(curve)) for curve in ordered]
+        title: [_row(curves, curve, _values(curves, curve, curve.finals), curves.line_name(curve)) for curve in ordered]
         for title, ordered in _ordered(curves)
     }
     note = "points: trials; box: quartiles and median; whiskers: 5 % and 95 % quantiles"
-    return _figure(curves, panels, "final regret", note, paired=False)
+    if curves.timed and any(np.isnan(list(curve.finals.values())).any() for curve in curves.drawn):
+        note += "; a trial without an answer is at the cap"
+    return _figure(curves, panels, _counts(curves) or "final regret", note, paired=False)
 
 
 def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions:
-    """Differences of final regrets between curves in the same trials of the same games.
+    """Differences of final regrets, or of times, between curves in the same trials of the same games.
 
     pair: two curves, each by the name of its algorithm or by its label; by default every curve and the first algorithm
     of its game. Raises Unpaired if no two curves share a game.
@@ -119,13 +122,14 @@ def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions
                 trials = sorted(curve.finals.keys() & base.finals.keys())
                 if trials:
                     name = f"{curves.line_name(curve)} − {curves.line_name(base)}"
-                    apart = _regrets(curve, trials) - _regrets(base, trials)
+                    apart = _values(curves, curve, trials) - _values(curves, base, trials)
                     row = _row(curves, curve, apart, name, interval=True)
                     panels.setdefault(title, []).append(row)
     if not panels:
         raise Unpaired(_no_pair(curves, pair))
-    note = "below 0: less regret; points: trials; diamond: mean, with its 95 % bootstrap interval"
-    label = "difference of final regrets, trial by trial"
+    less = "fewer plays" if curves.timed else "less regret"
+    note = f"below 0: {less}; points: trials; diamond: mean, with its 95 % bootstrap interval"
+    label = f"difference of {_counts(curves) or 'final regrets'}, trial by trial"
     return _figure(curves, panels, label, note, paired=True)
 
 
@@ -177,14 +181,22 @@ def _figure(
     return Distributions(panels, scales, x_label, note, paired, min(sizes), curves.wanted, drawn, curves.plot.font)
 
 
+def _counts(curves: Curves) -> str:
+    if curves.timed:
+        return "plays until the answer"
+    return counts_of(curve.adversary for curve in curves.every)
+
+
 def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Measured]]]:
     """The curves of each panel, line by line."""
     for title, members in curves.panels().items():
         yield title, [curve for line in curves.lines(members) for curve in line]
 
 
-def _regrets(curve: Measured, trials: Iterable[int]) -> Floats:
-    return np.array([curve.finals[trial] for trial in trials])
+def _values(curves: Curves, curve: Measured, trials: Iterable[int]) -> Floats:
+    """The regret of each of these trials, or its time."""
+    known = curve.pulls if curves.timed else curve.finals
+    return np.array([known[trial] for trial in trials], float)
 
 
 def _row(curves: Curves, curve: Measured, values: Floats, title: str, interval: bool = False) -> Distribution:

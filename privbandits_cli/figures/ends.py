@@ -47,9 +47,9 @@ def reserve(axis: Axes, ends: Sequence[End]) -> Labels:
     return Labels(axis, list(ends), texts)
 
 
-def least(labels: Labels) -> float:
-    """The height in inches that labels need at least."""
-    return sum((1 + end.text.count("\n")) * SIZE + BETWEEN for end in labels.ends) / 72
+def least(lines: Sequence[str]) -> float:
+    """The height in inches that the lines of all labels need at least."""
+    return len(lines) * (SIZE + BETWEEN) / 72
 
 
 def settle(out: Figure, every: Sequence[Labels]) -> bool:

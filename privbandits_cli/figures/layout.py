@@ -7,6 +7,7 @@ COLUMN, PAGE = 3.3, 6.9  # inches: one column of a two-column paper, and both
 WIDTHS = {"one": COLUMN, "two": PAGE}
 NARROWEST = 1.6  # inches of a panel with its numbers
 MOST = 0.2  # part of the figure that a legend, or cells without a panel, may take
+NAMES, MORE = 0.5, 1.25  # names at the ends of lines take this part of a panel's height, if it grows only so much
 LOW, HIGH = 1.45, 2.2  # inches of a row of panels
 
 

@@ -41,6 +41,8 @@ class Line:
     widened: bool = True  # whether the bars are no quantiles already
     guarantee: tuple[float, float] | None = None  # the certified ε and δ that the label states
     fine: tuple[Floats, Theory] | None = None  # bound and rates at values of x of their own, between the points too
+    hollow: Flags | None = None  # the points that stand for nothing counted: hollow markers, without a line
+    marked: tuple[tuple[float, float, str], ...] = ()  # texts above points: x, y, text
 
     @property
     def drawn(self) -> Drawn:

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,14 @@ def missing_font(font: str) -> str:
 
 def inches(text: str, size: float) -> float:
     """The width of a line of text in the font of the figure, of a size in points."""
+    return _inches(text, size, tuple(matplotlib.rcParams["font.family"]))
+
+
+@lru_cache(8192)  # a text is measured again in each layout that is tried
+def _inches(text: str, size: float, family: tuple[str, ...]) -> float:
+    font = FontProperties(family=list(family), size=size)
     with glyphs():
-        points: float = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)[0]
+        points: float = text_to_path.get_text_width_height_descent(text, font, False)[0]
     return points / 72
 
 

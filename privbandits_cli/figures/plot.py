@@ -3,7 +3,7 @@
 import io
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -31,10 +31,11 @@ from privbandits_cli.figures.mpl import (
 )
 from privbandits_cli.figures.mpl import Figure as AnyFigure
 from privbandits_cli.figures.panel import Styles
-from privbandits_cli.figures.scales import Scale, common, thousands
-from privbandits_cli.figures.styles import Drawn, Sweep, shade, styles_of, sweeps
+from privbandits_cli.figures.scales import thousands
+from privbandits_cli.figures.shown import Sheet, sheet
+from privbandits_cli.figures.styles import RATE, Style, Sweep, shade
 from privbandits_cli.figures.table import Table
-from privbandits_cli.figures.words import escaped, on_lines, shared_notes, wrapped
+from privbandits_cli.figures.words import escaped, on_lines, wrapped
 
 FORMATS = ("pdf", "png", "svg")  # those of the package's own figures
 KNOWN = (*FORMATS, "pgf")
@@ -42,14 +43,14 @@ PRINT = 300  # dots per inch in a file
 SCREEN = 170.0  # dots per inch in a notebook, where letters of 7 points are then as high as those of the page
 PAGE = 900.0  # dots: the width of a notebook's page
 
-RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 TITLE_LETTERS = 24  # letters; if there are several panels, a longer title has its notes on separate lines
 LEGEND = 2.9  # inches of a line in a legend below the panels
 END, WIDEST = 1.25, 2.6  # inches of a line at the end of a line: at least so much is allowed, and at most
 LINE = 0.115  # inches: the height of a line in a legend
 SIZE = 6.0  # points of a legend
 HANDLE = 0.45  # inches of a sample in a legend, with its space
-NOTE = 5.5  # points of the notes
+NOTE = 6.5  # points of the notes
+ABOVE = 0.4  # inches of a row above and below its panels
 HIGH = 1.3  # inches of a line beside a panel
 TITLE = 2.9  # inches of a line above a panel that is a column wide
 MARKER = 3.0  # points: the size of most markers, as in the style of all figures
@@ -78,111 +79,114 @@ class Figure(AnyFigure):
         return content.getvalue()
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """What a figure shows, whatever its width."""
-
-    table: Table
-    hidden: list[str]  # titles of panels that are left out
-    styles: Styles  # of lines and rates, by label
-    swept: list[Sweep]  # the lines that a colour bar names
-    texts: dict[str, str]  # the other labels, without what all curves share
-    shared: str  # that, for the title
-    scales: list[tuple[Scale, Scale]]  # of the panels
-
-    @property
-    def notes(self) -> str:
-        """What lines, bars and marks show."""
-        notes = self.table.notes() + self.table.marks() + self.table.axes_notes()
-        if self.hidden:
-            notes.append(f"left out, since points differ there by no more than chance: {', '.join(self.hidden)}")
-        return "; ".join(notes)
-
-
 def figure(table: Table, log: bool = False) -> Figure:
     """Draw a table: a panel for each adversary, with names at the ends of lines if they fit, else with one legend.
 
     The legend is in a free cell if it fits there, else below, where it takes at most a fifth of the figure.
     """
     with styled(table.font, table.style):
-        sheet = _sheet(replace(table, log=log or table.log))
-        return next(_attempts(sheet))
+        return next(_attempts(_named(sheet(replace(table, log=log or table.log)))))
 
 
-def _sheet(table: Table) -> Sheet:
-    table, hidden = table.seen()
-    styles, swept = line_styles(table.drawn()) | _rate_styles(table), sweeps(table.drawn())
-    every = {line.label: line for lines in table.panels.values() for line in lines}
-    left, shared = shared_notes(list(every.values()))
-    texts = {name: name for name in styles} | left
-    if len(table.panels) == 1:
-        sloped = {name: line.slope_text() for name, line in every.items() if line.slope is not None}
-        texts |= {name: f"{texts[name]}\n{text}" for name, text in sloped.items()}
-    barred = {name for sweep in swept for name in sweep.values}
-    texts = {name: text for name, text in texts.items() if name not in barred}
-    scales = [table.axes(lines) for lines in table.panels.values()]
-    x, y = (common([pair[side] for pair in scales]) for side in (0, 1))
-    return Sheet(table, hidden, styles, swept, texts, shared, [(x or own[0], y or own[1]) for own in scales])
+@dataclass(frozen=True)
+class Picture:
+    """A sheet with the styles of its lines as matplotlib has them, and the names that the picture writes."""
+
+    sheet: Sheet
+    styles: Styles  # of lines and rates, by label
+    texts: dict[str, str]  # of the lines that no colour bar names, and of the rates
+    notes: str
+    shared: str
 
 
-def _attempts(sheet: Sheet) -> Iterator[Figure]:
+def _named(found: Sheet) -> Picture:
+    texts = found.texts
+    if len(found.panels) == 1:
+        sloped = [line for lines in found.table.panels.values() for line in lines if line.slope is not None]
+        texts = texts | {line.label: f"{texts[line.label]}\n{line.slope_text()}" for line in sloped}
+    barred = {name for sweep in found.swept for name in sweep.values}
+    rates = {title: {"color": RATE, "lw": 0.7, "ls": (0, stroke)} for title, stroke in found.rates.items()}
+    return Picture(
+        sheet=found,
+        styles=line_styles(found.styles) | rates,
+        texts={name: text for name, text in texts.items() if name not in barred},
+        notes="; ".join(found.notes),
+        shared="; ".join(found.shared),
+    )
+
+
+def _attempts(picture: Picture) -> Iterator[Figure]:
     """The figure in each layout in which all names fit, the best first; the last is as high as its legend needs."""
-    n, table = len(sheet.table.panels), sheet.table
+    n, table = len(picture.sheet.table.panels), picture.sheet.table
     for width in layout.widths(n, table.width):
-        rows = layout.height(n, width) + LINE * (1 + wrapped(sheet.notes, width - 0.2, NOTE).count("\n"))
-        if not sheet.texts:  # colour bars name all lines
-            yield _below(sheet, width, table.height or rows)
-        out = _drawn(sheet, width, table.height or rows, "cell" if n % layout.columns(n, width) else "ends")
+        columns = layout.columns(n, width)
+        rows = layout.height(n, width) + LINE * (1 + wrapped(picture.notes, width - 0.2, NOTE).count("\n"))
+        rows += LINE * (n > 1 and bool(picture.shared))
+        if not picture.texts:  # colour bars name all lines
+            yield _below(picture, width, table.height or rows)
+        if n % columns:
+            out = _drawn(picture, width, table.height or rows, "cell")
+        else:
+            names = "\n".join(on_lines(text, _beside(width, columns), ends.SIZE) for text in picture.texts.values())
+            room = n / columns * (ends.least(names.split("\n")) / layout.NAMES + ABOVE)
+            grown = room if rows < room <= layout.MORE * rows else rows
+            out = _drawn(picture, width, table.height or grown, "ends")
         if out is not None:
             yield out
-        wide, high = _legend_size(sheet, width)
+        wide, high = _legend_size(picture, width)
         least = wide * high / width / layout.MOST
         if least <= rows + high:
-            yield _below(sheet, width, table.height or rows + high)
-    yield _below(sheet, width, table.height or least)
+            yield _below(picture, width, table.height or rows + high)
+    yield _below(picture, width, table.height or least)
 
 
-def _below(sheet: Sheet, width: float, high: float) -> Figure:
-    out = _drawn(sheet, width, high, "below")
+def _below(picture: Picture, width: float, high: float) -> Figure:
+    out = _drawn(picture, width, high, "below")
     assert out is not None
     return out
 
 
-def _drawn(sheet: Sheet, width: float, high: float, place: Place) -> Figure | None:
+def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure | None:
     """The figure with the names of its lines in this place; None if they do not fit there."""
-    table, n = sheet.table, len(sheet.table.panels)
+    table, n = picture.sheet.table, len(picture.sheet.table.panels)
     columns = layout.columns(n, width)
     rows = math.ceil(n / columns)
-    beside = min(WIDEST, max(END, 0.38 * width / columns))
-    own = (width - (_aside(sheet, beside) if place == "ends" else 0)) / columns - 0.4
+    beside = _beside(width, columns)
+    own = (width - (_aside(picture, beside) if place == "ends" else 0)) / columns - 0.4
     titles = [_title(title, i if 1 < n <= 26 else None, own) for i, title in enumerate(table.panels)]
-    if n == 1 and sheet.shared:
-        titles[0] += f"\n{sheet.shared}"
+    if n == 1 and picture.shared:
+        titles[0] += f"\n{wrapped(picture.shared, width - 0.4, 7.5)}"
     out, axes = canvas((width, high), rows, columns)
     found = []
-    for i, lines in enumerate(table.panels.values()):
-        found.append(panel.draw(axes[i], lines, sheet.scales[i], sheet.styles, table))
+    for i, shown in enumerate(picture.sheet.panels.values()):
+        found.append(panel.draw(axes[i], shown, picture.styles, table))
         axes[i].set_title(escaped(titles[i]))
-        _outer(axes[i], i, n, columns, sheet)
-    if sheet.shared and n > 1:
-        out.suptitle(escaped(wrapped(sheet.shared, width - 0.4, 7)), fontsize=7)
+        _outer(axes[i], i, n, columns, picture)
+    if picture.shared and n > 1:
+        out.suptitle(escaped(wrapped(picture.shared, width - 0.4, 7)), fontsize=7)
     labels, legend = [], None
     if place == "ends":
-        labels = _labels(axes, found, columns, sheet, beside)
-        if not labels or max(ends.least(each) for each in labels) > high / rows - 0.4:
+        labels = _labels(axes, found, columns, picture, beside)
+        texts = ("\n".join(end.text for end in each.ends) for each in labels)
+        if not labels or max(ends.least(text.split("\n")) for text in texts) > high / rows - ABOVE:
             return None
-    elif sheet.texts:
-        legend = _legend(out, axes[n] if place == "cell" else None, width / columns, sheet)
-    for sweep in sheet.swept:
+    elif picture.texts:
+        legend = _legend(out, axes[n] if place == "cell" else None, width / columns, picture)
+    for sweep in picture.sheet.swept:
         names = (line.label.base for lines in table.panels.values() for line in lines if line.label in sweep.values)
         colour_bar(out, axes, sweep, next(names))
-    if place != "below" or not sheet.texts:
-        out.supxlabel(escaped(wrapped(sheet.notes, width - 0.2, NOTE)), fontsize=NOTE)
+    if place != "below" or not picture.texts:
+        out.supxlabel(escaped(wrapped(picture.notes, width - 0.2, NOTE)), fontsize=NOTE)
     finish(out, axes[n:], table.fewest, table.wanted)
     if place == "ends":
         wide = min(axis.get_window_extent().width for axis in axes[:n]) >= NARROW * out.dpi
         return out if wide and ends.settle(out, labels) else None
     return out if legend is None or place == "below" or _free(legend, axes[n - 1], axes[n]) else None
+
+
+def _beside(width: float, columns: int) -> float:
+    """The width in inches that names at the ends of lines may take."""
+    return min(WIDEST, max(END, 0.38 * width / columns))
 
 
 def _free(legend: Legend, before: Axes, cell: Axes) -> bool:
@@ -192,10 +196,11 @@ def _free(legend: Legend, before: Axes, cell: Axes) -> bool:
     return bool(aside and free.y0 - more <= box.y0 and box.y1 <= free.y1 + more / 2)
 
 
-def _outer(axis: Axes, i: int, n: int, columns: int, sheet: Sheet) -> None:
+def _outer(axis: Axes, i: int, n: int, columns: int, picture: Picture) -> None:
     """Label the axes of the i-th panel if it is an outer one; numbers that all panels share are there only, too."""
-    same = [len({pair[side] for pair in sheet.scales}) == 1 for side in (0, 1)]
-    x, y = sheet.table.labels()
+    panels = picture.sheet.panels.values()
+    same = len({shown.x for shown in panels}) == 1, len({shown.y for shown in panels}) == 1
+    x, y = picture.sheet.table.labels()
     if i % columns == 0:
         axis.set_ylabel(escaped(wrapped(y, HIGH, 7)))
     elif same[1]:
@@ -207,23 +212,23 @@ def _outer(axis: Axes, i: int, n: int, columns: int, sheet: Sheet) -> None:
 
 
 def _labels(
-    axes: Sequence[Axes], found: Sequence[list[ends.End]], columns: int, sheet: Sheet, width: float
+    axes: Sequence[Axes], found: Sequence[list[ends.End]], columns: int, picture: Picture, width: float
 ) -> list[ends.Labels]:
     """Names at the ends of the lines in the last panel of each row; none if that lacks a line of the row."""
     labels = []
     for first in range(0, len(found), columns):
-        row = [[end for end in each if end.text in sheet.texts] for each in found[first : first + columns]]
+        row = [[end for end in each if end.text in picture.texts] for each in found[first : first + columns]]
         if {end.text for each in row for end in each} - {end.text for end in row[-1]}:
             return []
-        named = [replace(end, text=on_lines(sheet.texts[end.text], width, ends.SIZE)) for end in row[-1]]
+        named = [replace(end, text=on_lines(picture.texts[end.text], width, ends.SIZE)) for end in row[-1]]
         if named:  # else a colour bar names all lines of the row
             labels.append(ends.reserve(axes[first + len(row) - 1], named))
     return labels
 
 
-def _aside(sheet: Sheet, width: float) -> float:
+def _aside(picture: Picture, width: float) -> float:
     """The space in inches that names of at most this width take beside the panels."""
-    lines = [line for text in sheet.texts.values() for line in on_lines(text, width, ends.SIZE).split("\n")]
+    lines = [line for text in picture.texts.values() for line in on_lines(text, width, ends.SIZE).split("\n")]
     return max(inches(line, ends.SIZE) for line in lines) + ends.ROOM / 72
 
 
@@ -233,27 +238,27 @@ def extent(legend: Legend) -> Bbox:
     return Bbox.union([part.get_window_extent() for part in parts if part is not None])
 
 
-def _legend(out: Figure, cell: Axes | None, width: float, sheet: Sheet) -> Legend:
+def _legend(out: Figure, cell: Axes | None, width: float, picture: Picture) -> Legend:
     """One legend for all panels: in a cell of this width, or below the panels, with the notes on lines and bars."""
-    handles = [Line2D([], [], **sheet.styles[name]) for name in sheet.texts]
+    handles = [Line2D([], [], **picture.styles[name]) for name in picture.texts]
     if cell is not None:
-        texts = [on_lines(text, width - HANDLE - 0.1, SIZE) for text in sheet.texts.values()]
+        texts = [on_lines(text, width - HANDLE - 0.1, SIZE) for text in picture.texts.values()]
         legend = cell.legend(handles, texts, loc="center", fontsize=SIZE, borderpad=0)
         legend.set_in_layout(False)
         return legend
-    note = escaped(wrapped(sheet.notes, out.get_figwidth() - 0.2, NOTE))
-    texts = _below_texts(sheet, out.get_figwidth())
+    note = escaped(wrapped(picture.notes, out.get_figwidth() - 0.2, NOTE))
+    texts = _below_texts(picture, out.get_figwidth())
     columns = len(_columns(texts, out.get_figwidth() - 0.1))
     return out.legend(handles, texts, loc="outside lower center", ncols=columns, title=note, fontsize=SIZE)
 
 
-def _below_texts(sheet: Sheet, width: float) -> list[str]:
-    return [on_lines(text, min(LEGEND, width - 2 * HANDLE), SIZE) for text in sheet.texts.values()]
+def _below_texts(picture: Picture, width: float) -> list[str]:
+    return [on_lines(text, min(LEGEND, width - 2 * HANDLE), SIZE) for text in picture.texts.values()]
 
 
-def _legend_size(sheet: Sheet, width: float) -> tuple[float, float]:
+def _legend_size(picture: Picture, width: float) -> tuple[float, float]:
     """Width and height in inches of the names below the panels of a figure of this width."""
-    columns = _columns(_below_texts(sheet, width), width - 0.1)
+    columns = _columns(_below_texts(picture, width), width - 0.1)
     wide = sum(max(_width(text) for text in column) for column in columns)
     return min(width, wide), LINE * max(sum(1 + text.count("\n") for text in column) for column in columns) + 0.05
 
@@ -298,7 +303,7 @@ def _title(title: Name, place: int | None, width: float) -> str:
     return wrapped(f"({chr(97 + place)}) " + (title.lines if len(title) > TITLE_LETTERS else title), width, 7.5)
 
 
-def line_styles(curves: Iterable[Drawn]) -> Styles:
+def line_styles(styles: Mapping[str, Style]) -> Styles:
     """The styles of curves by label, as arguments of a drawn line."""
     return {
         label: {
@@ -307,15 +312,8 @@ def line_styles(curves: Iterable[Drawn]) -> Styles:
             "markersize": MARKER * style.size,
             "ls": (0, style.stroke) if style.stroke else "-",
         }
-        for label, style in styles_of(curves).items()
+        for label, style in styles.items()
     }
-
-
-def _rate_styles(table: Table) -> Styles:
-    """The lines of rates by name; in a panel those of one order have the colour of an algorithm to which they apply."""
-    every = [line for lines in table.panels.values() for line in lines]
-    names = dict.fromkeys(rate.title for line in every for rate in line.rates)
-    return {name: {"color": "#555555", "lw": 0.7, "ls": RATES[i % len(RATES)]} for i, name in enumerate(names)}
 
 
 def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> None:

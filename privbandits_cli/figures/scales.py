@@ -118,11 +118,12 @@ def axes_of(lines: Sequence[Line], log: Log, top: float | None = None) -> tuple[
     high = float(np.concatenate([regret, *(line.regret + line.above for line in lines), *wide, *theory]).max())
     if log is True and wants_logarithm(lines):
         least, depth = float(regret[regret > 0].min()), -float(low.min())
+        reach = 100 if any(line.hollow is not None for line in lines) else 10  # intervals of counts are long
         if least / 10 < depth < math.sqrt(least * high):
             y = spanning(-depth, high, "asinh", depth)
         else:
             low = np.concatenate([low, *theory])
-            y = spanning(float(low[low > least / 10].min(initial=least)), high, "log")
+            y = spanning(float(low[low > least / reach].min(initial=least)), high, "log")
     else:
         y = spanning(float(low.min(initial=0.0)), min(high, top or high), "linear")
     if log and x.min() > 0:

@@ -14,6 +14,9 @@ STROKES: tuple[Stroke, ...] = (  # the dotted ones, which look like a bound, are
     (), (3.7, 1.6), (6.4, 1.6, 1, 1.6), (4, 1, 1, 1, 1, 1), (1.8, 0.9), (5, 1, 2, 1), (9, 2), (9, 2, 1, 2),
     (9, 1.5, 3, 1.5), (5, 1, 5, 1, 1, 1), (1, 1), (1, 2.2),
 )  # fmt: skip
+# The strokes of rates, none dotted either, and their colour if they are about every learner.
+RATES: tuple[Stroke, ...] = ((8, 2), (8, 2, 1, 2), (3, 3), (8, 2, 1, 2, 1, 2), (3, 8))
+RATE = "#555555"
 Shape = tuple[str, Stroke]  # a marker and a stroke
 SHAPES = [(marker, stroke) for stroke in STROKES for marker in MARKERS]
 
@@ -66,15 +69,20 @@ BASELINES = (
     Family(BLACK, {"ftrl": "o", "ftpl": "^"}),
     Family(BLACK, {"scrible": "s"}),
     # contextual bandits; those with an oracle are also below, for private oracles
-    Family(BLACK, {"linucb": "o", "lints": "s"}),
+    Family(BLACK, {"linucb": "o", "lints": "s", "phased_gope": "^"}),
     Family(DARK, {"squarecb": "s", "fastcb": "^", "vpo": "X", "bpo": "*", "regcb": "p"}, first=2),
+    # best-arm identification
+    Family(BLACK, {"eb_tci": "o", "track_and_stop": "<"}),
+    Family(DARK, {"successive_elimination": ">"}, first=2),
+    Family(LIGHT, {"uniform_best_arm": "h"}),
 )  # fmt: skip
 
 # Private algorithms have a hue. Families that share a hue belong to different games, are alike, or seldom meet.
 FAMILIES = (
     # bandits
     Family(BLUE, {"dp_ucb": "X", "adap_ucb": "<", "adac_ucb": "*", "dp_robust_ucb": "v"}),  # confidence bounds
-    Family(INDIGO, {"dp_klucb": "D", "adap_klucb": "P"}),  # Kullback-Leibler indices
+    Family(INDIGO, {"dp_klucb": "D"}),  # Kullback-Leibler indices
+    Family(INDIGO, {"adap_klucb": "P"}, first=2),  # not the dashes of AdaP-UCB, beside which it runs
     Family(GREEN, {"dp_imed": "s"}, first=1),  # the index of IMED
     Family(SKY, {"dp_se": "^", "dist_dp_se": "o", "dist_rdp_se": "v", "dp_robust_se": "s"}),  # elimination
     Family(PURPLE, {"lazy_dp_ts": "p", "dp_ts": "h", "gaussian_ts": "o"}),  # Thompson sampling
@@ -90,11 +98,19 @@ FAMILIES = (
     Family(GOLD, {"dp_scrible": "X"}),  # a barrier
     # contextual bandits
     Family(BLUE, {"dp_linucb": "D", "adac_oful": "h"}),  # confidence bounds
-    Family(VERMILION, {"ldp_linucb": "v"}),  # noise on each report
+    Family(VERMILION, {"ldp_linucb": "v", "ldp_gope": "<"}),  # noise on each report
+    Family(GREEN, {"adap_gope": "^", "adac_gope": "o"}),  # elimination among fixed arms
     Family(PURPLE, {"plain_dp_linucb": "P"}),  # the chosen action is private, too
     Family(SKY, {"squarecb": "s", "fastcb": "^"}),  # the gap to the predicted best
     Family(GOLD, {"vpo": "X", "bpo": "*"}),  # optimised policies
     Family(INDIGO, {"regcb": "p"}),  # confidence sets of regressors
+    # best-arm identification; DP-SE is above
+    Family(BLUE, {"dp_tt": "D"}),  # top two, all gains in the sums
+    Family(INDIGO, {"adap_tt": "P", "adap_tt_star": "X"}),  # top two, the last phase alone
+    Family(VERMILION, {"ctb_tt": "v"}),  # reports of users
+    Family(GREEN, {"dp_uniform": "s", "dp_uniform_best_arm": "h"}, first=1),  # arms in turn
+    Family(PURPLE, {"dp_sprt": "p"}),  # a test whose noisy sums are secret
+    Family(GOLD, {"dp_halving": "*"}),  # sequential halving
 )
 PLAIN = {name: style for family in BASELINES for name, style in family.styles().items()}
 PRIVATE = {name: style for family in FAMILIES for name, style in family.styles().items()}

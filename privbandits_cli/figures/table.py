@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curves, kept
 from privbandits_cli.analysis.format import counted, whole
@@ -22,9 +23,9 @@ from privbandits_cli.analysis.theories import Game, theory_between, theory_of
 from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
-from privbandits_cli.figures import prices
-from privbandits_cli.figures.bulk import Bulk, gaps
-from privbandits_cli.figures.line import Line, alike, lifted
+from privbandits_cli.figures import answers, prices
+from privbandits_cli.figures.bulk import Bulk
+from privbandits_cli.figures.line import Line, alike
 from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
 from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats
@@ -61,6 +62,9 @@ class Table:
     width: Literal["one", "two"] | float | None = None  # columns of a paper, or inches; None: by the number of panels
     height: float | None = None  # in inches; None: by the number of rows
     style: str = ""  # a style sheet
+    quantity: str = ""  # what the y axis shows, if it is no regret
+    remarks: tuple[str, ...] = ()  # further notes
+    promised: float | None = None  # the largest share of wrong answers with the confidence of the game
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
@@ -68,18 +72,29 @@ class Table:
         """Trials of the line that has the fewest."""
         return min(line.trials for lines in self.panels.values() for line in lines)
 
+    @property
+    def regret(self) -> str:
+        """What the regret is called."""
+        met = [line.adversary for lines in self.panels.values() for line in lines]
+        return counts_of(met) or ("estimated regret" if estimates_of(met) else "regret")
+
+    @property
+    def final(self) -> str:
+        """What the regret at the horizon is called."""
+        return self.regret.replace("regret", "final regret")
+
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
-        estimated = estimates_of([line.adversary for lines in self.panels.values() for line in lines])
-        regret = "estimated " * bool(estimated) + ("final regret" if self.swept else "regret")
-        return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
+        if self.quantity:
+            return self.x_label, self.quantity
+        y = self.final if self.swept else self.regret
+        return self.x_label, f"{y} / {self.floor}'s" if self.ratio else y
 
     def notes(self) -> list[str]:
-        """What the lines and bars of the figure show."""
+        """What the lines and bars of the figure show, besides its marks."""
         every = [line for lines in self.panels.values() for line in lines]
-        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.spread}"]
-        if any(line.wide[points].any() for line, points in self._points()):
-            notes.append("pale: 5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups")
+        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}"]
+        notes += [f"bars: {self.spread}"] if self.bars else []
         notes += estimates_of([line.adversary for line in every])
         if self.best:
             notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
@@ -90,51 +105,14 @@ class Table:
             notes.append(f"vacuous bounds: {', '.join(label for label, everywhere in vacuous.items() if everywhere)}")
         if any(line.free is not None for line in every):
             notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
-        known = {rate.asymptotic for line in every for rate in line.rates}
+        notes += self.remarks
+        known = {rate.asymptotic for line in every for rate in line.rates if rate.asymptotic or not rate.lower}
         if True in known:
             notes.append("lower bounds: on the mean, and asymptotic: a regret at finite t may be smaller")
         if False in known:
             notes.append("thin: bounds for every learner that is equally private; orders are drawn with constant 1")
         notes += dict.fromkeys(f"no bound of {line.label.base}: {line.untold}" for line in every if line.untold)
         return notes
-
-    def axes_notes(self) -> list[str]:
-        """What axes of regrets that are not linear show near 0, and what they leave out."""
-        drawn = [
-            (line, points, self.axes(lines)[1])
-            for lines in self.panels.values()
-            for line, points in zip(lines, self.marked(lines), strict=True)
-        ]
-        notes = []
-        if any(y.kind == "asinh" for _, _, y in drawn):
-            notes.append("axis with negative regrets: linear near 0, logarithmic far from it")
-        if any(beyond(*each) for each in drawn):
-            notes.append("arrow: the bar ends at this regret, below the axis")
-        if any(y.kind == "log" and (line.regret <= 0).any() for line, _, y in drawn):
-            notes.append("regrets of 0 are below the axis")
-        if any((line.regret[points] + line.above[points] > y.high).any() for line, points, y in drawn):
-            notes.append("arrow up: the bar ends above the axis")
-        if any(line.regret.max() > y.high for line, _, y in drawn):
-            notes.append(f"regrets above {self.top:,g} are beyond the axis")
-        return notes
-
-    def marks(self) -> list[str]:
-        """What rings and gaps of the figure say."""
-        every = [(line, lines) for lines in self.panels.values() for line in lines]
-        notes = []
-        if any(line.outside[points].any() for line, points in self._points()):
-            notes.append(f"ring: the {self.centre} is outside the 5 % and 95 % quantiles of the trials")
-        if any(lifted(line, lines)[1].any() for line, lines in every):
-            chance = f"the {self.centre} is lower by no more than chance"
-            notes.append(f"ring on a curve without privacy: moved up to it, since {chance}")
-        if self.swept and any(len(gaps(line.x)) for line, _ in every if not line.level):
-            notes.append("no line where values in between were left out")
-        return notes
-
-    def _points(self) -> list[tuple[Line, NDArray[np.int64]]]:
-        """Every line with its points that have a marker."""
-        panels = self.panels.values()
-        return [pair for lines in panels for pair in zip(lines, self.marked(lines), strict=True)]
 
     def axes(self, lines: Sequence[Line]) -> tuple[Scale, Scale]:
         """The axes of a panel; a logarithmic one of regrets has room for the numbers that stand at its lower end."""
@@ -176,6 +154,11 @@ class Table:
         """Whether regrets are multiples of the floor's."""
         return self.price is not None and self.price.ratio
 
+    @property
+    def level(self) -> float | None:
+        """Where a level line is drawn: at the floor, or at the largest share of wrong answers that is promised."""
+        return 1.0 if self.ratio else self.promised
+
     def text(self, regret: float) -> str:
         """A regret as text: a whole number, or a multiple of the floor's regret with two decimals."""
         return f"{regret:.2f}" if self.ratio else whole(regret)
@@ -186,12 +169,19 @@ class Table:
         return self.price.free if self.price else 0.0
 
 
-def read(folder: Path, bounds: bool = False, against: str = "", trust: Trust = NOBODY) -> Table:
+def read(
+    folder: Path,
+    bounds: bool = False,
+    against: str = "",
+    trust: Trust = NOBODY,
+    quantity: Literal["pulls", "wrong"] | None = None,
+) -> Table:
     """Read a results folder; bounds: with the theorems' regret bounds; against: a swept parameter for the x axis.
 
+    quantity: what is drawn of the game best_arm.
     Raises FileNotFoundError or ValueError with what is wrong. For `trust` see `table`.
     """
-    return table(curves.read(folder, against), bounds, trust)
+    return table(curves.read(folder, against, quantity=quantity), bounds, trust)
 
 
 def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
@@ -203,6 +193,8 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
     game = Game(config, registry, trust) if bounds or plot.bounds else None
+    if config.get("game") == "best_arm":
+        return _of_answers(found, game, f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round")
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against
@@ -211,10 +203,11 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     }
     if plot.price:
         panels = {title: _priced(lines, plot.price) for title, lines in panels.items()}
+    at = f" at δ = {plot.at_delta:g}" if plot.at_delta else ""
     floors = [curve.legend.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
         panels=panels,
-        x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round",
+        x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() + at if x else "round",
         centre=CENTRES[summary.get("centre", "median_of_means")],
         bars=BARS[bars],
         bar_rounds=plot.bars,
@@ -227,6 +220,65 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         width=plot.width,
         height=plot.height,
         best=tuple(map(found.symbol, plot.best or ())),
+        remarks=tuple(_kinds(found)),
+    )
+
+
+def _kinds(found: Curves) -> list[str]:
+    """What ε means for which lines of an axis of ε, if it does not mean the same for all; who has no place there.
+
+    The δ of a line is the largest of its points, at which all of them are private.
+    """
+    against, at = found.plot.against, found.plot.at_delta
+    if against != "epsilon":
+        return []
+    known, names = dict(Registry().every("algorithms")), dict[tuple[str, str], dict[str, None]]()
+    for line in (line for members in found.panels().values() for line in found.lines(members)):
+        deltas = [delta for _, delta in filter(None, map(_guarantee, line))]
+        if against in line[0].swept and deltas:
+            who = "one report" if getattr(known.get(line[0].algorithm), "local", False) else "a game"
+            level = "" if at else f"δ = {at_most(max(deltas), 2)}"
+            names.setdefault((who, level), {})[found.line_name(line[0]).base] = None
+    most = max(names, key=lambda meaning: len(names[meaning]), default=("", ""))
+    others = []
+    for meaning, own in names.items():
+        apart = ", ".join(part for part, usual in zip(meaning, most, strict=True) if part != usual)
+        others += [f"{' and '.join(own)} ({apart})"] if apart else []
+    notes = [f"ε is that of {', '.join(filter(None, most))}, but for {', '.join(others)}"] if others else []
+    none = f"no ε is proved at this δ, so left out: {', '.join(dict.fromkeys(found.unplaced))}"
+    return notes + [none] * bool(found.unplaced)
+
+
+def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
+    """The lines of the game best_arm."""
+    plot, shown = found.plot, answers.kind(found)
+    panels: dict[Name, list[Line]] = {}
+    for title, members in found.panels().items():
+        panels[title] = []
+        for line, joined in answers.lines(found, members, shown):
+            if game and shown.bounded and not line.level and not any(one.rates for one in panels[title]):
+                x = answers.values(joined, plot.against)
+                known = _with_theory(replace(line, x=x), joined, game, plot.against)
+                rates = tuple(rate._replace(regret=rate.regret[np.isin(x, line.x)]) for rate in known.rates)
+                line = replace(line, rates=rates, fine=known.fine)
+            panels[title].append(line)
+    return Table(
+        panels={title: lines for title, lines in panels.items() if lines},
+        x_label=x_label,
+        centre=shown.centre,
+        bars=shown.bars,
+        bar_rounds=plot.bars,
+        log=plot.log,
+        wanted=found.wanted,
+        font=plot.font,
+        width=plot.width,
+        height=plot.height,
+        quantity=shown.y,
+        remarks=(
+            *answers.remarks(found, panels),
+            *_kinds(found),
+        ),
+        promised=answers.promised(found),
     )
 
 
@@ -235,6 +287,13 @@ def estimates_of(adversaries: Iterable[str]) -> list[str]:
     known = dict(Registry().every("adversaries"))
     said = {name: getattr(known[name], "estimate", "") for name in adversaries if name in known}
     return [f"regret against {name}: an estimate, {text}" for name, text in said.items() if text]
+
+
+def counts_of(adversaries: Iterable[str]) -> str:
+    """What the regret against these adversaries is the number of; empty if they have no such thing in common."""
+    known = dict(Registry().every("adversaries"))
+    counts = {getattr(known.get(name), "counts", "") for name in adversaries}
+    return counts.pop() if len(counts) == 1 else ""
 
 
 def _registry(folder: Path, trust: Trust) -> Registry:
@@ -290,7 +349,8 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
             bulk = line.bulk and line.bulk.repeated(2)
             line = replace(line, x=ends, regret=level, below=none, above=none, bulk=bulk, level=True)
         else:
-            line = line if game is None else _with_theory(line, joined, game, against)
+            between = "" if found.plot.at_delta else against  # the parameters between two such points are not known
+            line = line if game is None else _with_theory(line, joined, game, between)
             line = _with_slope(line, joined) if found.plot.slopes and len(joined) > 1 else line
         lines.append(line)
     return lines
@@ -312,7 +372,7 @@ def _with_theory(line: Line, curves: Sequence[Measured], game: Game, against: st
     if len(known) < len(points):
         return replace(line, untold=next(point for point in points if isinstance(point, str)))
     line = _of_points(line, known)
-    if len(curves) > 1 and line.x.min() > 0:
+    if against and len(curves) > 1 and line.x.min() > 0:
         x = np.union1d(np.geomspace(line.x.min(), line.x.max(), BETWEEN), line.x)
         between = theory_between(curves, known, against, x, game)
         if between is not None:

@@ -1,11 +1,8 @@
-"""The words of a figure: wrapped to a width, and without what all curves share."""
+"""The words of a picture, wrapped to a width."""
 
 import re
-from collections.abc import Sequence
 
-from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.mpl import inches
 
 
@@ -36,30 +33,3 @@ def on_lines(text: str, width: float, size: float) -> str:
 def escaped(text: str) -> str:
     """The text with escaped dollar signs, between which matplotlib would read a formula."""
     return text.replace("$", r"\$")
-
-
-def shared_notes(lines: Sequence[Line]) -> tuple[dict[str, str], str]:
-    """The labels without notes that all lines share, or the guarantee that all private ones share; and these notes.
-
-    If guarantees differ in δ only, the largest δ is an upper bound for all.
-    """
-    names = [line.label for line in lines]
-    found: dict[str, str] = {}
-    for key in dict.fromkeys(key for name in names for notes in name.brackets for key in notes):
-        bearers = [line for line in lines if key != "guarantee" or line.private]
-        texts = {note_of(line.label, key) for line in bearers}
-        left = {name.without([*found, key]) for name in names}
-        if len(bearers) < 2 or "" in texts or len(left) < len(set(names)):
-            continue
-        promised = [line.guarantee for line in bearers if line.guarantee]
-        if key == "guarantee" and len(promised) == len(bearers) and len(texts) > 1:
-            known = {at_most(epsilon) for epsilon, _ in promised}
-            texts = {f"ε = {epsilon}, δ ≤ {at_most(max(delta for _, delta in promised), 2)}" for epsilon in known}
-        if len(texts) == 1:
-            found[key] = ("" if len(bearers) == len(lines) else "private curves: ") + texts.pop()
-    return {name: name.without(found) for name in names}, ", ".join(found.values())
-
-
-def note_of(name: Name, key: str) -> str:
-    """The note of a name on a parameter; empty if it has none."""
-    return next((notes[key] for notes in name.brackets if key in notes), "")

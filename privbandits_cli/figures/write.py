@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.experiment.errors import suggestion
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from privbandits_cli.figures.plot import Figure
 
 PACKAGE = Path(__file__).parent.parent
-REGRET, DISTRIBUTION, AGAINST, PAIRED = KINDS = ("regret", "distribution", "against", "paired")
+REGRET, DISTRIBUTION, AGAINST, PAIRED = "regret", "distribution", "against", "paired"
+QUANTITIES: tuple[Literal["pulls", "wrong"], ...] = ("pulls", "wrong")  # of the game best_arm
+KINDS = (REGRET, DISTRIBUTION, AGAINST, PAIRED, *QUANTITIES)
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ def drawn(folder: Path, wanted: FigureKind, trust: Trust = NOBODY) -> "Figure":
     from privbandits_cli.analysis import curves
     from privbandits_cli.figures import distribution_plot, distributions, plot, table
 
-    if wanted.name in (REGRET, AGAINST):
-        lines = table.read(folder, wanted.bounds, wanted.parameter, trust)
+    if wanted.name in (REGRET, AGAINST, *QUANTITIES):
+        quantity = next((name for name in QUANTITIES if name == wanted.name), None)
+        lines = table.read(folder, wanted.bounds, wanted.parameter, trust, quantity)
         untold = [f"{line.label.base}: {line.untold}" for each in lines.panels.values() for line in each if line.untold]
         if untold and wanted.bounds:
             raise Untrusted(f"no bound of {untold[0]}")

@@ -57,6 +57,7 @@ class Adversary(players.Adversary):
     """The source of the gains."""
 
     game: ClassVar[str] = "bandit"
+    stationary: ClassVar[bool] = True  # whether `mean_gains`, if it is known, is the mean in every round
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, in [0, 1] where `bounded`.
@@ -232,7 +233,7 @@ class Seat(driver.Seat):
     def __init__(self, games: "Games", algorithm: players.Algorithm, loop: Loop, trials: Sequence[int]) -> None:
         setting, self.asked = games.match.setting, asked(algorithm, games.match.setting)
         memory, observed = games.adversary.reaction()
-        super().__init__(algorithm, loop, _first_record(algorithm, setting, memory), trials)
+        super().__init__(algorithm, loop, games.first(algorithm, setting, memory), trials)
         self.sources = {kind: fill_of(kind, *games.streams(kind, algorithm)) for kind in self.asked}
         rooms = {kind: games.room(kind, *axis(n)) for kind, n in self.asked.items()}
         self.rooms = Numbers(*(rooms.get(kind, games.nothing) for kind in Numbers._fields))
@@ -254,7 +255,8 @@ class Seat(driver.Seat):
 class Games(driver.Games):
     """The games of a group of trials."""
 
-    width, seat = WIDTH, Seat
+    width = WIDTH
+    seat: ClassVar[Callable[..., driver.Seat]] = Seat
 
     def __init__(self, match: Match, trials: Sequence[int], wanted: int, block: int) -> None:
         super().__init__(match, trials, wanted, block)
@@ -279,15 +281,25 @@ class Games(driver.Games):
         assert isinstance(match.adversary, Adversary)
         return cls.form(algorithm, match.setting, known=match.adversary.mean_gains(match.setting) is not None)
 
-    @staticmethod
-    def form(algorithm: players.Algorithm, setting: Setting, known: bool = False) -> Loop:
+    @classmethod
+    def form(cls, algorithm: players.Algorithm, setting: Setting, known: bool = False) -> Loop:
         """The loop of a tuned algorithm in lockstep, or the reason why it has none."""
         if setting.n_arms > MANY:
             return Loop(None, f"there are more than {MANY:,} arms")
-        layout, wanted = _first_record(algorithm, setting).dtype, asked(algorithm, setting)
+        layout, wanted = cls.first(algorithm, setting).dtype, asked(algorithm, setting)
         axes = tuple(axis(wanted.get(kind, One())) for kind in Numbers._fields)
-        shape, modules = (setting.n_arms, axes), composition(algorithm)
-        return lockstep.loop(play_round, "bandit", modules, layout, WIDTH, *shape, KNOWN=known)
+        return cls.in_lockstep(composition(algorithm), layout, WIDTH, setting.n_arms, axes, known)
+
+    @staticmethod
+    def in_lockstep(modules: tuple[str, ...], layout: Any, width: int, n_arms: int, axes: Any, known: bool) -> Loop:
+        """The loop of a composition; layout: that of its record; axes: those of a round's numbers, by kind."""
+        return lockstep.loop(play_round, "bandit", modules, layout, width, n_arms, axes, KNOWN=known)
+
+    @staticmethod
+    def first(algorithm: players.Algorithm, setting: Setting, memory: int = 0) -> Records:
+        """A trial before its first round: the player and the learner's state."""
+        player = record(last=-1, held=memory, total=0.0)
+        return record(player=player, state=guards.first_state(algorithm, setting))
 
     @classmethod
     def together(cls, match: Match) -> int:
@@ -317,9 +329,3 @@ class Games(driver.Games):
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = LANES) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; block and width (up to LANES) change only the speed."""
     return driver.play(Games, match, trials, block, width)
-
-
-def _first_record(algorithm: players.Algorithm, setting: Setting, memory: int = 0) -> Records:
-    """A trial before its first round: the player and the learner's state."""
-    player = record(last=-1, held=memory, total=0.0)
-    return record(player=player, state=guards.first_state(algorithm, setting))

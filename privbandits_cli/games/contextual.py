@@ -64,6 +64,7 @@ class Adversary(players.Adversary):
     game: ClassVar[str] = "contextual"
     linear: ClassVar[bool] = True  # the mean of an arm x is <θ, x>; without that no bound on regret is known
     nonnegative: ClassVar[bool] = False  # no coordinate of an arm and no reward is ever below 0
+    fixed: ClassVar[bool] = False  # every round of a trial has the same arms
 
     def law(self) -> Law:
         """The law of the rewards."""
@@ -115,7 +116,8 @@ class Adversary(players.Adversary):
             raise PluginError(f"bounds returned {bounds!r}: return (L, S), two positive numbers", type(self).bounds)
         rewards, (norm, theta_norm) = REWARDS[law], bounds
         known = setting.known()._replace(norm=norm, theta_norm=theta_norm, sigma=rewards.sigma, reward=rewards.largest)
-        return setting._replace(contexts=known._replace(nonnegative=self.nonnegative and rewards.lowest_mean >= 0))
+        nonnegative = self.nonnegative and rewards.lowest_mean >= 0
+        return setting._replace(contexts=known._replace(nonnegative=nonnegative, fixed=self.fixed))
 
 
 class Algorithm(players.Algorithm):

@@ -31,6 +31,7 @@ class Contract(NamedTuple):
     asking: Counts | None  # what `draws` may ask for; None if there is no such method
     numbers: str  # a message: what to write in the file to get random numbers
     rehearsed: tuple[int, int]  # trials and rounds of the rehearsal before a run, which takes some tenths of a second
+    stops: bool = False  # whether there is a step `stop(state)`, and there may be a step `recommend(state)`
 
 
 CONTRACTS = {
@@ -70,3 +71,4 @@ CONTRACTS = {
         rehearsed=(2, 50),
     ),
 }
+CONTRACTS["best_arm"] = CONTRACTS["bandit"]._replace(stops=True, rehearsed=(8, 500))

@@ -36,6 +36,7 @@ class Games(ABC):
     wanted: how many trials, from the first on, have regrets that are wanted. The other trials only complete a vector.
     """
 
+    extra: ClassVar[tuple[str, ...]] = ()  # numbers of a player's record at the end, which follow the regrets
     width: ClassVar[int]  # trials of a vector
     seat: ClassVar[Callable[..., "Seat"]]  # makes an algorithm of these games
 
@@ -125,6 +126,10 @@ class Seat(ABC):
         self.words = None
         return False
 
+    def over(self) -> bool:
+        """Whether no further round changes anything, in any trial."""
+        return False
+
     def states(self) -> Records:
         """The learners' states now, `[trials]`."""
         if self.words is not None:
@@ -142,7 +147,7 @@ class Seat(ABC):
 
 
 def play(games: type[Games], match: Match, trials: Sequence[int], block: int, width: int) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`.
+    """Regrets `[algorithms, trials, checkpoints]`, and behind them the numbers `extra` of the games.
 
     block: rounds of a block, at most; width: trials of a group, at most. Both change only the speed. With a width of 1
     each trial is played alone.
@@ -165,16 +170,25 @@ def _play_group(games: type[Games], match: Match, wanted: Sequence[int], block: 
         group.seat(group, algorithm, loop, trials if loop.play else wanted)
         for algorithm, loop in zip(match.algorithms, loops, strict=True)
     ]
-    regrets, tables = np.empty((len(seats), len(wanted), len(checkpoints))), group.tables()
+    found, tables = np.empty((len(seats), len(wanted), len(checkpoints) + len(games.extra))), group.tables()
+    playing = dict(enumerate(seats))
     for rounds in group.blocks():
+        if not playing:
+            break
         table = next(tables)
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         best = group.best(table, marks)
-        for k, seat in enumerate(seats):
-            total = seat.play(table, rounds, marks)
-            regrets[k, :, inside] = group.regret(total, best)[: len(wanted), :-1]
-    return regrets
+        for k, seat in [*playing.items()]:
+            regrets = group.regret(seat.play(table, rounds, marks), best)[: len(wanted)]
+            found[k, :, inside] = regrets[:, :-1]
+            if seat.over():
+                found[k, :, inside.stop :] = regrets[:, -1:]
+                del playing[k]
+    for k, seat in enumerate(seats):
+        for at, field in enumerate(games.extra, len(checkpoints)):
+            found[k, :, at] = seat.numbers(field)[: len(wanted)]
+    return found
 
 
 # ------------------------------------------------------------------------------------ one trial after the other

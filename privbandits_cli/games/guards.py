@@ -35,6 +35,20 @@ class NotANumber(PluginError):
 class WrongArm(Exception):
     """Raised in a compiled loop: arm, number of arms, round of the block."""
 
+    step = "choose"  # what returned this arm
+
+
+class WrongAnswer(WrongArm):
+    """An answer that is no arm."""
+
+    step = "stop"
+
+
+class WrongAdvice(WrongArm):
+    """A recommendation that is no arm."""
+
+    step = "recommend"
+
 
 def guarded(modules: tuple[str, ...]) -> bool:
     """Whether a composition contains a user's file."""
@@ -118,8 +132,9 @@ def arms_named(modules: tuple[str, ...], rounds: range) -> Iterator[None]:
         yield
     except WrongArm as error:
         arm, n_arms, t = error.args
-        message = f"choose returned arm {arm} in round {rounds[t]}; the arms are 0 to {n_arms - 1}"
-        raise PluginError(message, _own(modules).choose) from None
+        message = f"{error.step} returned arm {arm} in round {rounds[t]}; the arms are 0 to {n_arms - 1}"
+        own = _own(modules)
+        raise PluginError(message, getattr(own, error.step, own.choose)) from None
 
 
 def check_numbers(states: Records, modules: tuple[str, ...], rounds: range) -> None:
@@ -177,8 +192,17 @@ class _Declared:
 
 def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     """A user's plain step with a check of what it did; a compiled step is returned as it is."""
-    if not plain() or not is_users(original.__module__) or name not in ("choose", "update"):
+    if not plain() or not is_users(original.__module__) or name not in ("choose", "update", "stop", "recommend"):
         return step
+    if name in ("stop", "recommend"):
+
+        @functools.wraps(step)
+        def answering(state: Any) -> Any:
+            found = step(state)
+            _check_arm(original, state, (), found)
+            return found
+
+        return answering
     contract = CONTRACTS[import_module(original.__module__).Parameters.game]
     check = _check_update if name == "update" else _check_arm if contract.returns_arm else _check_point
 
@@ -195,7 +219,8 @@ def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -
 
 def _check_arm(choose: Callable[..., Any], _: Any, __: Any, found: Any) -> None:
     if isinstance(found, bool) or not isinstance(found, int | np.integer):
-        raise PluginError(f"choose returned {found!r}, a {type(found).__name__}: make it an int", choose)
+        name = choose.__name__
+        raise PluginError(f"{name} returned {found!r}, a {type(found).__name__}: make it an int", choose)
 
 
 def _check_point(choose: Callable[..., Any], _: Any, seen: Any, found: Any) -> None:

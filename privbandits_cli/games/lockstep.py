@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.games.guards import guarded
-from privbandits_cli.games.steps import STEPS, filled_in, plain
+from privbandits_cli.games.steps import STEPS, STOPPING, filled_in, plain
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Quick, Records, bind, interpreted, is_kept, kept, unbound
 from privbandits_cli.numerics.types import Floats
@@ -81,7 +81,7 @@ def _copy(source: Records, out: Records, layout: Any) -> None:
 def steps(modules: tuple[str, ...]) -> dict[str, Step]:
     """The plain steps of a composition by name; those of a wrapper can call those of its base."""
     file, names = plain(modules[0]), filled_in(modules, Step, steps)
-    return {name: Step(file[name], names) for name in STEPS}
+    return {name: Step(file[name], names) for name in (*STEPS, *STOPPING) if name in file}
 
 
 class Loop(NamedTuple):

@@ -1,7 +1,9 @@
 """The players of any game, adversaries and algorithms, and what they may know of it."""
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from functools import wraps
 from inspect import isfunction
 from typing import Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeVar
@@ -15,7 +17,7 @@ from privbandits_cli.numerics.types import Floats
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Game = Literal["bandit", "linear", "contextual"]
+Game = Literal["bandit", "linear", "contextual", "best_arm"]
 Read = Literal["paper", "code", "secondary"]
 
 
@@ -23,7 +25,7 @@ class Contexts(NamedTuple):
     """What an algorithm may know of a contextual game: bounds on the arms x, the parameter θ and the rewards.
 
     sigma: a reward is its mean <θ, x> plus σ-subgaussian noise. reward: the largest |reward|, which may be infinite.
-    nonnegative: no coordinate of an arm and no reward is below 0.
+    nonnegative: no coordinate of an arm and no reward is below 0. fixed: every round has the same arms.
     """
 
     dimension: int  # d
@@ -32,6 +34,7 @@ class Contexts(NamedTuple):
     sigma: float = 1.0
     reward: float = 1.0
     nonnegative: bool = False
+    fixed: bool = False
 
     def row_norm(self) -> float:
         """L~, the largest norm of an arm with its reward (Shariff & Sheffet 2018, Assumption 6)."""
@@ -43,7 +46,8 @@ class Setting(NamedTuple):
 
     v, u: for heavy-tailed gains X, v in (0, 1] and u, a bound on E|X|^(1+v) over the arms. space: the decision set of a
     linear game, with `n_arms` its dimension; signed: whether losses on the simplex may be negative. contexts: the
-    bounds of a contextual game; its `horizon` is the planned one, and fewer rounds may be played.
+    bounds of a contextual game; its `horizon` is the planned one, and fewer rounds may be played. confidence: in the
+    game best_arm the least probability of a right answer, and `horizon` is a cap; None: `horizon` is a fixed budget.
     """
 
     horizon: float
@@ -53,6 +57,14 @@ class Setting(NamedTuple):
     space: Space | None = None
     signed: bool = False
     contexts: Contexts | None = None
+    confidence: float | None = None
+
+    @property
+    def beta(self) -> float:
+        """β = 1 - confidence, how often an answer of the game best_arm may be wrong."""
+        if self.confidence is None:
+            raise ValueError("this game has no confidence")
+        return float(1 - Decimal(repr(self.confidence)))
 
     def known(self) -> Contexts:
         """The bounds of a contextual game; a plain bandit is one whose arms are the standard basis."""
@@ -85,6 +97,7 @@ class Adversary(Parameters):
 
     bounded: ClassVar[bool] = True  # every gain is in [0, 1], every loss in the loss set
     estimate: ClassVar[str] = ""  # what the regret is, where it is only an estimate
+    counts: ClassVar[str] = ""  # what the regret is the number of, if of anything
 
     def revealed(self, setting: Setting) -> Setting:
         """What an algorithm may know of the game against this adversary, tuned."""
@@ -126,6 +139,7 @@ class Algorithm(Parameters):
     """
 
     read: ClassVar[Read | None] = None  # what its file was written from; None: it is ours, or the file does not say
+    also: ClassVar[Mapping[str, str]] = {}  # other games that its file plays, and the class of the file for each
     private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
     local: ClassVar[bool] = False  # each report is private by itself, whoever collects the reports
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
@@ -138,6 +152,17 @@ class Algorithm(Parameters):
         for name in NEED_VALUES:
             if isfunction(vars(cls).get(name)):
                 setattr(cls, name, of_tuned(vars(cls)[name]))
+
+    @classmethod
+    def plays(cls, game: str) -> bool:
+        """Whether its file plays this game."""
+        return game == cls.game or game in cls.also
+
+    def in_game(self, game: str) -> "Algorithm":
+        """The same parameters in another game that its file plays."""
+        model = getattr(sys.modules[type(self).__module__], self.also[game])
+        found: Algorithm = model.model_validate(dict(self))
+        return found
 
     def tuned(self, setting: Setting) -> Self:
         """The same parameters, with the paper's values for those that were left out."""
@@ -211,6 +236,12 @@ class Algorithm(Parameters):
         if found is None and delta is None and at == 0:
             found = leading(self.bounds(setting, papers_delta(setting), sensitivity))
         return found
+
+    def epsilon_at(self, setting: Setting, delta: float) -> float | None:
+        """The least ε that is proved at δ, a point of the privacy profile; None if none is."""
+        found = self.guarantee(setting, delta)
+        proved = found is not None and found.status != "paper" and found.delta <= delta and found.epsilon < math.inf
+        return found.epsilon if found is not None and proved else None
 
     def stated_delta(self, setting: Setting) -> float:
         """The δ of the bound to quote: the parameter δ, T^-2 if left out; 0 if designed to be private without one."""

@@ -30,26 +30,50 @@ def row(emitter: Interpreter, table: Any, number: Any, shape: tuple[int, ...], t
     return Array(emitter.moved(table, b.mul(place, WORD)), 0, "f", b.mul(trials, WORD), axes_of(shape), table=True)
 
 
-def bandit(step: Step, width: int, layout: Any, n_arms: int, axes: Sequence[tuple[int, ...]]) -> Program:
-    """A round of the game `bandit`; layout: that of a trial's record; axes: those of a round's numbers, by kind."""
+Axes = Sequence[tuple[int, ...]]  # those of a round's numbers, by kind
+
+
+def drawn(emitter: Interpreter, tables: Sequence[Any], axes: Axes, t: Any, trials: Any, first: Any) -> Fields:
+    """The random numbers of a round of the game `bandit`."""
+
+    def given(table: Any, kind: str, shape: tuple[int, ...]) -> Array | Callable[[], Number]:
+        """The numbers of a kind, or what loads the only one when a step uses it."""
+        own = partial(row, emitter, table, t, shape, trials, first)
+        return own()._replace(kind=kind) if shape else lambda: emitter.load(own()._replace(kind=kind))
+
+    return Fields(dict(zip(KINDS, map(given, tables, KINDS.values(), axes), strict=True)))
+
+
+def bandit(step: Step, width: int, layout: Any, n_arms: int, axes: Axes) -> Program:
+    """A round of the game `bandit`; layout: that of a trial's record."""
 
     def arguments(emitter: Interpreter, words: Any, gains: Any, *others: Any) -> Sequence[Any]:
         *tables, worth, memory, observed, t, trials, first = others
-
-        def given(table: Any, kind: str, shape: tuple[int, ...]) -> Array | Callable[[], Number]:
-            """The numbers of this round, or what loads the only one when a step uses it."""
-            own = partial(row, emitter, table, t, shape, trials, first)
-            return own()._replace(kind=kind) if shape else lambda: emitter.load(own()._replace(kind=kind))
-
         record = seat(emitter, words, layout, first)
         state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
-        rng = Fields(dict(zip(KINDS, map(given, tables, KINDS.values(), axes), strict=True)))
+        rng = drawn(emitter, tables, axes, t, trials, first)
         shown = row(emitter, gains, t, (n_arms,), trials, first)
         known = row(emitter, worth, ir.Constant(I64, 0), (n_arms,), trials, first)
         reaction = Number("i", False, memory), Number("b", False, observed)
         return [state, player, rng, shown, known, *reaction, Number("i", False, t)]
 
     return Program(step, width, (*[ADDRESS] * 7, WHOLE, CONDITION), arguments)
+
+
+def best_arm(step: Step, width: int, layout: Any, n_arms: int, axes: Axes) -> Program:
+    """A round of the game `best_arm`; layout: that of a trial's record."""
+
+    def arguments(emitter: Interpreter, words: Any, gains: Any, *others: Any) -> Sequence[Any]:
+        *tables, regrets, due, t, trials, first = others
+        record, b = seat(emitter, words, layout, first), emitter.builder
+        state, player = emitter.attribute(record, "state"), emitter.attribute(record, "player")
+        rng = drawn(emitter, tables, axes, t, trials, first)
+        shown = row(emitter, gains, t, (n_arms,), trials, first)
+        known = row(emitter, regrets, ir.Constant(I64, 0), (max(2, n_arms),), trials, first)
+        noted = Number("i", False, b.load(b.gep(due, [t], source_etype=I64), typ=I64))
+        return [state, player, rng, shown, known, noted, Number("i", False, t)]
+
+    return Program(step, width, (ADDRESS,) * 8, arguments)
 
 
 def linear(step: Step, width: int, layout: Any, n: int) -> Program:
@@ -77,6 +101,7 @@ def linear(step: Step, width: int, layout: Any, n: int) -> Program:
 LAYERS = Known(type("Layers", (), sfc64.layers()))  # the layers of the ziggurats
 UNIFORM, NORMAL = Step(sfc64.uniform), Step(sfc64.standard_normal)
 GAMMA, EXPONENTIAL = Step(sfc64.standard_gamma), Step(sfc64.standard_exponential)
+LAPLACE = Step(sfc64.laplace)
 
 
 def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
@@ -93,6 +118,7 @@ def contextual(step: Step, width: int, layout: Any, d: int, k: int) -> Program:
                 "standard_normal": Method(NORMAL, (stream, LAYERS)),
                 "standard_gamma": Method(GAMMA, (stream, LAYERS)),
                 "standard_exponential": Method(EXPONENTIAL, (stream, LAYERS)),
+                "laplace": Method(LAPLACE, (stream,)),
             }
         )
         arms, means = emitter.indexed(here, [slice(d)]), emitter.indexed(here, [Known(d)])

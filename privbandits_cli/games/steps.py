@@ -1,5 +1,6 @@
 """The steps of an algorithm's file, compiled with those of the bases that it wraps."""
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -8,9 +9,10 @@ from typing import Any
 
 from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.numerics.jit import borrower, compile_step, kept
+from privbandits_cli.numerics.jit import borrower, compile_step, kept, unbound
 
 STEPS = {"choose": "probabilities", "update": "released"}  # each step with the function that describes what it does
+STOPPING = "stop", "recommend"  # what the game best_arm asks for beside them
 MECHANISMS = "privbandits_cli.mechanisms."
 MECHANISM = {"counter": ("add_item", "release"), "oracle": ("learn", "fit", "predict")}  # the steps of each kind
 
@@ -26,10 +28,14 @@ def plain(module: str) -> dict[str, Callable[..., Any]]:
     """The steps of an algorithm's file by name. Steps that it lacks are those of the class that its class extends.
 
     `probabilities` and `released` are found likewise, but never beyond the file of the `choose` or `update` that they
-    describe.
+    describe. Only files that play the game best_arm have a step `stop`, and some have `recommend`.
     """
     files = [sys.modules[model.__module__] for model in import_module(module).Parameters.__mro__]
-    found = {}
+    found: dict[str, Callable[..., Any]] = {}
+    for step in STOPPING if import_module(module).Parameters.plays("best_arm") else ():
+        steps = (getattr(file, step, unbound) for file in files)
+        if one := next((one for one in steps if inspect.isfunction(one) and one is not unbound), None):
+            found[step] = one
     for step, told in STEPS.items():
         own = files[: 1 + next(i for i, file in enumerate(files) if hasattr(file, step))]
         found[step] = getattr(own[-1], step)

@@ -72,6 +72,7 @@ class Noisy(View):
     of the square part counts; or the noisy sum of x y alone, `[d]`. Their noise is linear in numbers
     `rng.standard_normal`, or `rng.laplace` if δ = 0, and each of these enters one entry in its round. Or it is the
     noise of `mechanisms.wishart`. public: the arms of all rounds are public, so that only rewards are private.
+    fixed: they are the same in every round, too; then a reward may enter any noisy numbers in any way, `[C]`.
 
     modulus, noise: the number of an arm is the last noisy sum of its batch, a whole number mod M. Its discrete noise
     has this law, and is drawn with the batch's last gain. A gain is rounded to a whole number.
@@ -80,6 +81,7 @@ class Noisy(View):
     values: Place
     canary: Range = unit
     public: bool = False
+    fixed: bool = False
     modulus: Place | None = None
     noise: DiscreteLaplace | Skellam | None = None
 

@@ -91,6 +91,15 @@ def probabilities(state: Record, out: Floats) -> None:
     out[state.arms[state.place]] = 1.0
 
 
+def recommend(state: Record) -> int:
+    """The arm of S with the largest mean of the last complete epoch, in the game best_arm."""
+    best: int = state.arms[0]
+    for i in range(1, state.left):
+        if state.means[state.arms[i]] > state.means[best]:
+            best = state.arms[i]
+    return best
+
+
 # ------------------------------------------------------------------------------------- truncated gains
 
 

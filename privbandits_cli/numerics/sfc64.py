@@ -164,6 +164,16 @@ def standard_exponential(words: Words, layers: Any) -> float:
             return x
 
 
+@once
+def laplace(words: Words, loc: float, scale: float) -> float:
+    """A Laplace number of this mean and scale, as NumPy's Generator draws it: by the inverse of its distribution."""
+    u = uniform(words)
+    while u == 0.0:
+        u = uniform(words)
+    number: float = loc - scale * np.log(2.0 - u - u) if u >= 0.5 else loc + scale * np.log(u + u)
+    return number
+
+
 def standard_gamma(words: Words, layers: Any, shape: float) -> float:
     """A standard gamma number of a shape of at least 1, as NumPy's Generator draws it (Marsaglia & Tsang 2000).
 

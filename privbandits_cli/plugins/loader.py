@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from privbandits_cli.games import bandit, contextual, linear, players
+from privbandits_cli.games import bandit, best_arm, contextual, linear, players
 from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.games.guards import MAKERS
 from privbandits_cli.games.parameters import Parameters
@@ -22,7 +22,7 @@ from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
 from privbandits_cli.plugins.source import Source, sources
 
-GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
+GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual, "best_arm": best_arm}
 
 Check = Callable[[Source, ModuleType], None]
 
@@ -109,11 +109,12 @@ def _check(source: Source, made: ModuleType) -> None:
 
     model = made.__dict__.get("Parameters")
     bases = [base for game in GAMES.values() for base in (game.Adversary, game.Algorithm)]
-    base = next((base for base in bases if isinstance(model, type) and issubclass(model, base)), None)
+    fitting = [base for base in bases if isinstance(model, type) and issubclass(model, base)]
+    base = fitting[-1] if fitting else None  # the game best_arm, whose algorithms extend those of bandit, comes last
     if base is None or not isinstance(model, type) or model.__module__ != source.module:
         raise IncludeError(
-            f"{source.path}: no class Parameters(bandit.Algorithm) or Parameters(bandit.Adversary), or of linear or "
-            "contextual, is defined in it; `privbandits new` writes an example"
+            f"{source.path}: no class Parameters(bandit.Algorithm) or Parameters(bandit.Adversary), or of linear, "
+            "contextual or best_arm, is defined in it; `privbandits new` writes an example"
         )
     game, contract = str(base.game), CONTRACTS[base.game]
     needed = ("state",) if issubclass(base, players.Algorithm) else (contract.rounds, *contract.others)
@@ -141,13 +142,20 @@ def _check(source: Source, made: ModuleType) -> None:
     if feedback not in (*contract.update,):
         words = " or ".join(f'"{one}"' for one in contract.update)
         raise refuse(model, f"feedback is {feedback!r}: make it {words}")
-    for name, words in {"choose": contract.choose, "update": contract.update[feedback]}.items():
+    wanted = {"choose": contract.choose, "update": contract.update[feedback]} | (
+        {"stop": "state"} if contract.stops else {}
+    )
+    for name, words in wanted.items():
         if not inspect.isfunction(made.__dict__.get(name)):
             raise refuse(model, f"the file needs a function `{name}` outside the class")
         takes(made.__dict__[name], words.split(", "))
-    if contract.returns_arm and made.choose.__module__ == source.module:
-        for line in lint.unreturned(made.choose):
-            raise refuse(line, "`choose` ends here without an arm: return an int")
+    if contract.stops and inspect.isfunction(recommend := made.__dict__.get("recommend")):
+        takes(recommend, ["state"])
+    for name in ("choose", "stop", "recommend") if contract.returns_arm else ():
+        step = made.__dict__.get(name)
+        if inspect.isfunction(step) and step.__module__ == source.module and (name == "choose" or contract.stops):
+            for line in lint.unreturned(step):
+                raise refuse(line, f"`{name}` ends here without an arm: return an int")
 
 
 def source_of(name: str) -> Source:

@@ -57,12 +57,22 @@ class ReportData:
         return shlex.join(["privbandits", "run", config, *kept])
 
     @property
+    def finals_head(self) -> str:
+        """The heading of the tables of numbers."""
+        return "Answers" if self.table.quantity else "Final regret"
+
+    @property
     def final_title(self) -> str:
-        """`Regret after 1,000 rounds`, with the floor and the swept parameter."""
+        """`Regret after 1,000 rounds`, with the floor and the swept parameter; or the quantity of the game best_arm."""
         horizon, table = self.config.get("horizon"), self.table
+        if table.quantity:
+            against = f" against {table.labels()[0]}" if table.swept else ": see the figure, which is drawn over rounds"
+            return table.quantity.capitalize() + against
         after = f" after {horizon:,} rounds" if isinstance(horizon, int) else ""
         over = f", as multiples of {table.floor}'s" if table.ratio else ""
-        return f"Regret{after}{over}" + ("" if table.x_label == "round" else f" against {table.labels()[0]}")
+        return f"{table.regret.capitalize()}{after}{over}" + (
+            "" if table.x_label == "round" else f" against {table.labels()[0]}"
+        )
 
 
 @dataclass(frozen=True)
@@ -92,8 +102,11 @@ class Finals:
 def finals(table: Table) -> list[Finals]:
     """One table with a column per panel; for a swept parameter one table per panel, with a column per value.
 
-    Lower bounds that the figure shows are rows below the algorithms.
+    Lower bounds that the figure shows are rows below the algorithms. Over rounds, there is no table of the game
+    best_arm: it has stopping.csv.
     """
+    if table.quantity and not table.swept:
+        return []
     lower = {title: _lower_bounds(lines) for title, lines in table.panels.items()}
     known = {title: _cells(lines) | lower[title] for title, lines in table.panels.items()}
     if table.x_label == "round":
@@ -117,6 +130,8 @@ def _cells(lines: Sequence[Line]) -> dict[str, dict[float, Cell]]:
     for line in lines:
         columns = (part.tolist() for part in (line.x, line.regret, line.below, line.above))
         cells = {x: Cell(*rest) for x, *rest in zip(*columns, strict=True)}
+        if line.hollow is not None:
+            cells |= {x: Cell(0.0, 0.0, cells[x].regret) for x in line.x[line.hollow].tolist()}
         found[line.label] = dict.fromkeys(every, next(iter(cells.values()))) if line.level else cells
     return found
 
@@ -126,7 +141,7 @@ def _lower_bounds(lines: Sequence[Line]) -> dict[str, dict[float, Cell]]:
     found: dict[str, dict[float, Cell]] = {}
     for line in lines:
         for rate in line.rates:
-            if rate.asymptotic:
+            if rate.lower:
                 cells = found.setdefault(rate.title, {})
                 for x, regret in zip(line.x.tolist(), rate.regret.tolist(), strict=True):
                     cells[x] = Cell(min(regret, cells[x].regret) if x in cells else regret, 0.0, 0.0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.analysis.format import amount, counted
 from privbandits_cli.figures.distributions import Distributions
+from privbandits_cli.figures.shown import Sheet, sheet
 from privbandits_cli.figures.styles import Style, styles_of
 from privbandits_cli.report import data, plots
 from privbandits_cli.report.data import ReportData
@@ -27,9 +28,11 @@ def page(report: ReportData, script: str, listed: bool = False) -> str:
     """
     style_of: dict[str, Style] = {}
     others = [figure.drawn for figure in (report.distribution, report.pairs) if figure]
-    for curves in (*others, report.table.drawn()):  # the styles of the last are those of the picture
+    for curves in others:
         style_of |= styles_of(curves)
-    figures = [_figure(report, style_of)]
+    shown = sheet(report.table)
+    style_of |= shown.styles  # those of the picture
+    figures = [_figure(shown, report.partial)]
     figures += [_distribution(each, style_of, report) for each in (report.distribution, report.pairs)]
     slopes = [
         f"{title}: {line.label}: {line.slope_text()}"
@@ -67,15 +70,12 @@ def _template(name: str) -> "Template":
     return environment.get_template(name)
 
 
-def _figure(report: ReportData, style_of: dict[str, Style]) -> Figure:
-    table = report.table
-    panels: dict[str, plots.Plot] = {
-        title: plots.line_plot(title, lines, table, style_of, report.partial) for title, lines in table.panels.items()
-    }
+def _figure(shown: Sheet, partial: str) -> Figure:
     return {
-        "panels": panels,
-        "labels": [line.label for line in table.drawn()],
-        "notes": table.notes() + table.axes_notes(),
+        "panels": {title: plots.line_plot(title, shown, partial) for title in shown.panels},
+        "labels": {line.label: shown.texts[line.label] for line in shown.table.drawn()},
+        "shared": shown.shared,
+        "notes": shown.notes,
     }
 
 
@@ -83,5 +83,5 @@ def _distribution(figure: Distributions | None, style_of: dict[str, Style], repo
     if figure is None:
         return {}
     panels = {title: plots.distribution_plot(title, figure, style_of, report.partial) for title in figure.panels}
-    labels = [row.line for rows in figure.panels.values() for row in rows]
-    return {"panels": panels, "labels": labels, "notes": [counted(figure.fewest, "trial"), figure.note]}
+    labels = {row.line: row.line for rows in figure.panels.values() for row in rows}
+    return {"panels": panels, "labels": labels, "shared": [], "notes": [counted(figure.fewest, "trial"), figure.note]}

@@ -6,7 +6,6 @@ Plotly reads a few HTML tags in every text, so `escape` keeps labels and titles 
 import html
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
@@ -14,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis.format import amount
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.line import Line, rates_of
-from privbandits_cli.figures.scales import Scale, beyond, thousands
-from privbandits_cli.figures.styles import Style
-from privbandits_cli.figures.table import Table
+from privbandits_cli.figures.scales import Scale, thousands
+from privbandits_cli.figures.shown import Path, Sheet, ShownLine, ShownRate
+from privbandits_cli.figures.styles import RATE, Stroke, Style
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.report.data import Cell
 
@@ -29,7 +28,6 @@ SYMBOLS = {
     "v": "triangle-down", "P": "cross", "X": "x", "*": "star",
     "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "h": "hexagon",
 }  # fmt: skip
-RATES = ("8px,2px", "8px,2px,1px,2px", "3px,3px", "8px,2px,1px,2px,1px,2px", "3px,8px")
 MANY_POINTS = 200  # from this number on, points are drawn smaller
 HOVER = "%{fullData.name}<br>%{customdata}<extra></extra>"
 ROW = 17  # pixels of a row of a distribution
@@ -69,40 +67,41 @@ def escape(text: str) -> str:
 
 def dashes(style: Style) -> str:
     """The dashes of a curve in pixels, as Plotly and SVG read them; empty: solid."""
-    return ",".join(f"{1.8 * part:.3g}px" for part in style.stroke)
+    return _pixels(style.stroke, 1.8)
 
 
-def line_plot(title: str, lines: list[Line], table: Table, style_of: dict[str, Style], partial: str) -> Plot:
-    """A panel of lines.
+def _pixels(stroke: Stroke, width: float) -> str:
+    return ",".join(f"{width * part:.3g}px" for part in stroke)
 
-    style_of: the style of a line by its label; partial: the watermark of an incomplete experiment.
-    """
-    scales = table.axes(lines)
-    x, y = (_axis(scale, label) for scale, label in zip(scales, table.labels(), strict=True))
-    every = np.unique(np.concatenate([line.x for line in lines]))
+
+def line_plot(title: Name, sheet: Sheet, partial: str) -> Plot:
+    """A panel of lines; partial: the watermark of an incomplete experiment."""
+    panel, labels = sheet.panels[title], sheet.table.labels()
+    x, y = (_axis(scale, label) for scale, label in zip((panel.x, panel.y), labels, strict=True))
+    every = np.unique(np.concatenate([shown.line.x for shown in panel.lines]))
     traces: list[Plot] = []
-    none = np.zeros(len(every))
-    lines = [  # of a level line a value at each x, so that hovering shows it
-        replace(line, x=every, regret=none + line.regret[0], below=none, above=none) if line.level else line
-        for line in lines
-    ]
-    for line, marked in zip(lines, table.marked(lines), strict=True):
-        traces += _line_traces(line, style_of[line.label], marked, scales[1])
-    traces += _rates(lines, style_of, scales[1])
-    x["unifiedhovertitle"] = {"text": f"{escape(table.labels()[0])} %{{x:,~r}}"}
+    for shown in panel.lines:
+        label = shown.line.label
+        traces += _line_traces(shown, sheet.styles[label], _wrapped(sheet.texts[label]), every, panel.y)
+    for rate in panel.rates:
+        dash = _pixels(sheet.rates[rate.rate.title], 1.0)
+        traces += _rate_traces(rate, panel.lines, sheet.styles[rate.label], dash, panel.y)
+    x["unifiedhovertitle"] = {"text": f"{escape(labels[0])} %{{x:,~r}}"}
     layout = {"hovermode": "x unified", "height": 300, "xaxis": x, "yaxis": y}
-    if table.ratio:
-        layout["shapes"] = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": _stroke(INK)}]
-    return _plot(title, traces, layout, partial)
+    level = sheet.table.level
+    if level is not None:
+        ends = {"x0": 0, "x1": 1, "y0": level, "y1": level}
+        layout["shapes"] = [{"type": "line", "xref": "paper", **ends, "line": _stroke(INK)}]
+    return _plot([title, *sheet.shared], traces, layout, partial)
 
 
-def _plot(title: str, traces: list[Plot], layout: Plot, partial: str) -> Plot:
+def _plot(titles: Sequence[str], traces: list[Plot], layout: Plot, partial: str) -> Plot:
     watermark = {
         "text": escape(partial), "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False,
         "textangle": -25, "opacity": 0.4, "font": {"size": 34, "color": "#b00000"},
     }  # fmt: skip
     common = {
-        "title": {"text": _wrapped(title, TITLE), "font": {"size": 14}},
+        "title": {"text": "<br>".join(_wrapped(title, TITLE) for title in titles), "font": {"size": 14}},
         "font": {"size": 11, "color": INK, "family": FONT},
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
@@ -139,41 +138,42 @@ def _stroke(ink: str, width: float = 1, dash: str = "solid") -> Plot:
     return {"color": ink, "width": width, "dash": dash}
 
 
-def _line_traces(line: Line, style: Style, marked: NDArray[np.int64], y: Scale) -> Iterable[Plot]:
-    """The line with its error bars, its bound, and the mark at the point where privacy becomes free.
+def _line_traces(shown: ShownLine, style: Style, name: str, every: Floats, y: Scale) -> Iterable[Plot]:
+    """The line with its bars, rings and bound, and the mark at the point where privacy becomes free.
 
-    marked: the points that have a marker and an error bar; y: the axis of regrets, where an arrow ends what it cuts.
+    every: the values of x in the panel, at all of which a level line can be read; y: the axis of regrets.
     """
-    ink = style.colour
-    group = {"type": "scatter", "legendgroup": line.label, "name": _wrapped(line.label)}
-    shown = np.isin(np.arange(len(line.x)), marked)
-    below, above = line.below, line.above
-    if y.kind == "asinh":
-        below, above = y(line.regret) - y(line.regret - below), y(line.regret + above) - y(line.regret)
-    yield group | {
-        "mode": "lines+markers",
-        "x": line.x.tolist(),
-        "y": _at(y, line.regret),
-        "customdata": [_with_bars(*point) for point in zip(line.regret, line.below, line.above, strict=True)],
-        "hovertemplate": HOVER,
-        "line": _stroke(ink, 1.8, dashes(style) or "solid"),
-        "marker": {"symbol": SYMBOLS[style.marker], "color": ink, "size": np.where(shown, 7, 0).tolist(), "opacity": 1},
-        "error_y": {
-            "array": np.where(shown, above, np.nan).tolist(), "symmetric": False,
-            "arrayminus": np.where(shown, below, np.nan).tolist(), "thickness": 0.9, "width": 2,
-        },
-    }  # fmt: skip
+    line, ink = shown.line, style.colour
+    group = {"type": "scatter", "legendgroup": line.label, "name": name}
     further = group | {"mode": "lines", "hoverinfo": "skip", "showlegend": False}
-    cut = beyond(line, marked, y)
-    if cut:
-        yield further | {
-            "mode": "markers+text", "x": [x for x, _ in cut], "y": [y.low] * len(cut), "cliponaxis": False,
-            "text": [end for _, end in cut], "textposition": "top left",
-            "textfont": {"size": 9}, "marker": {"symbol": "arrow-down", "color": ink, "size": 8},
+    if len(shown.pale):
+        ends = [_at(y, end) for end in shown.pale_ends(y)]
+        x = line.x[shown.pale].tolist()
+        yield further | {"x": _strokes(x, x), "y": _strokes(*ends), "line": _stroke(ink, 6), "opacity": 0.22}
+    yield group | _with_error_bars(shown, style, every, y)
+    if len(shown.rings):
+        ring = {"symbol": "circle-open", "color": ink, "size": 13, "opacity": 1, "line": {"width": 1.2}}
+        at = {"x": line.x[shown.rings].tolist(), "y": _at(y, shown.regret[shown.rings])}
+        yield further | at | {"mode": "markers", "marker": ring}
+    if len(shown.hollow):
+        at = {"x": line.x[shown.hollow].tolist(), "y": _at(y, shown.regret[shown.hollow])}
+        marker = {"symbol": f"{SYMBOLS[style.marker]}-open", "color": ink, "size": 7, "opacity": 1}
+        said = [f"0 +{amount(high)}" for high in shown.regret[shown.hollow].tolist()]
+        hover = {"customdata": said, "hovertemplate": HOVER, "hoverinfo": None}
+        yield further | at | hover | {"mode": "markers", "marker": marker}
+    if line.marked:
+        places, heights, marks = zip(*line.marked, strict=True)
+        at = {"x": list(places), "y": _at(y, np.array(heights)), "text": list(marks)}
+        yield further | at | {"mode": "text", "textposition": "top center", "textfont": {"size": 9, "color": ink}}
+    if shown.under:
+        yield further | _arrows("arrow-down", ink, [x for x, _ in shown.under], y.low) | {
+            "mode": "markers+text", "text": [end for _, end in shown.under], "textposition": "top left",
+            "textfont": {"size": 9},
         }  # fmt: skip
-    if line.bound is not None:
-        at = {"x": line.x.tolist(), "y": _at(y, line.bound)}
-        yield further | at | _hollow(style, shown) | {"line": _stroke(ink, 1.1, "dot")}
+    if len(shown.over):
+        yield further | _arrows("arrow-up", ink, shown.over.tolist(), y.high)
+    if shown.bound is not None:
+        yield further | _theory(shown.bound, style, y) | {"line": _stroke(ink, 1.1, "dot")}
     if line.free is not None:
         yield further | {
             "mode": "lines+text", "x": [line.free] * 2, "y": [y.low, line.regret_at(line.free)],
@@ -182,10 +182,59 @@ def _line_traces(line: Line, style: Style, marked: NDArray[np.int64], y: Scale) 
         }  # fmt: skip
 
 
-def _hollow(style: Style, shown: NDArray[np.bool_]) -> Plot:
-    """Hollow markers of a curve at these points, for what theory says of it."""
+def _with_error_bars(shown: ShownLine, style: Style, every: Floats, y: Scale) -> Plot:
+    """The line itself, broken where values are left out; the pointer shows the regrets of the CSV."""
+    line, points = shown.line, shown.points
+    n = len(every) if line.level else len(line.x)
+    size, below, above = np.zeros(n), np.full(n, np.nan), np.full(n, np.nan)
+    if line.level:
+        x, drawn, size[[0, -1]] = every, np.interp(every, line.x, shown.regret), 7
+        texts = [_with_bars(line.regret[0], 0.0, 0.0)] * n
+    else:
+        x, drawn, size[points] = line.x, shown.solid, 7
+        at, low, high = (np.array(_at(y, part)) for part in (drawn[points], shown.low, shown.high))
+        below[points], above[points] = np.maximum(at - low, 0), np.maximum(high - at, 0)
+        texts = [_with_bars(*point) for point in zip(line.regret, line.below, line.above, strict=True)]
+    columns = (_parted(each, shown.breaks) for each in (x.tolist(), _at(y, drawn), texts, size.tolist()))
+    xs, ys, said, sizes = columns
+    return {
+        "mode": "lines+markers",
+        "x": xs,
+        "y": ys,
+        "customdata": said,
+        "hovertemplate": HOVER,
+        "line": _stroke(style.colour, 1.8, dashes(style) or "solid"),
+        "marker": {"symbol": SYMBOLS[style.marker], "color": style.colour, "size": sizes, "opacity": 1},
+        "error_y": {
+            "array": _parted(above.tolist(), shown.breaks), "arrayminus": _parted(below.tolist(), shown.breaks),
+            "symmetric": False, "thickness": 0.9, "width": 2,
+        },
+    }  # fmt: skip
+
+
+def _parted(values: Sequence[Any], breaks: NDArray[np.int64]) -> list[Any]:
+    """The values, with a null at each break, over which Plotly draws no line."""
+    pieces = np.split(np.arange(len(values)), breaks)
+    return [value for piece in pieces for value in (None, *(values[i] for i in piece))][1:]
+
+
+def _strokes(starts: Sequence[float], ends: Sequence[float]) -> list[float | None]:
+    """A coordinate of separate strokes."""
+    return [part for start, end in zip(starts, ends, strict=True) for part in (start, end, None)]
+
+
+def _arrows(symbol: str, ink: str, x: list[float], end: float) -> Plot:
+    """Arrows at an end of the axis of regrets, where it cuts bars."""
+    marker = {"symbol": symbol, "color": ink, "size": 8}
+    return {"mode": "markers", "x": x, "y": [end] * len(x), "cliponaxis": False, "marker": marker}
+
+
+def _theory(path: Path, style: Style, y: Scale) -> Plot:
+    """A line of theory with hollow markers of the curve."""
+    marked = np.isin(np.arange(len(path.x)), path.marked)
     marker = {"symbol": f"{SYMBOLS[style.marker]}-open", "color": style.colour, "opacity": 1}
-    return {"mode": "lines+markers", "marker": marker | {"size": np.where(shown, 6, 0).tolist()}}
+    sized = marker | {"size": np.where(marked, 6, 0).tolist()}
+    return {"mode": "lines+markers", "marker": sized, "x": path.x.tolist(), "y": _at(y, path.regret)}
 
 
 def _wrapped(text: str, letters: int = 28) -> str:
@@ -198,18 +247,24 @@ def _with_bars(regret: float, below: float, above: float) -> str:
     return " ".join([amount(regret), *(sign + length for sign, length in bars)])
 
 
-def _rates(lines: Sequence[Line], style_of: dict[str, Style], y: Scale) -> Iterable[Plot]:
-    """Rates that theory states: one of an order has the colour and marker of the first algorithm that it applies to."""
-    names = list(dict.fromkeys(rate.title for line in lines for rate in line.rates))
-    for line, rate in rates_of(lines):
-        dash, style = RATES[names.index(rate.title) % len(RATES)], style_of[line.label]
-        ink = INK if rate.asymptotic else style.colour
-        ends = _hollow(style, np.isin(line.x, line.x[[0, -1]]))
-        yield ({"mode": "lines"} if rate.asymptotic else ends) | {
-            "type": "scatter", "legendgroup": rate.title if rate.asymptotic else line.label,
-            "name": _wrapped(rate.title), "x": line.x.tolist(), "y": _at(y, rate.regret),
-            "customdata": list(map(amount, rate.regret)), "hovertemplate": HOVER, "line": _stroke(ink, 0.9, dash),
-        }  # fmt: skip
+def _rate_traces(rate: ShownRate, lines: Sequence[ShownLine], style: Style, dash: str, y: Scale) -> Iterable[Plot]:
+    """A rate that theory states: one of an order has the colour and marker of the first algorithm that it applies to.
+
+    The pointer shows it at the points of the line only.
+    """
+    found = rate.rate
+    group = {
+        "type": "scatter", "legendgroup": found.title if found.lower else rate.label,
+        "name": _wrapped(found.title),
+    }  # fmt: skip
+    drawn = _theory(rate.path, style, y) | ({"mode": "lines"} if found.lower else {})
+    ink = RATE if found.lower else style.colour
+    yield group | drawn | {"hoverinfo": "skip", "line": _stroke(ink, 0.9, dash)}
+    line = next(shown.line for shown in lines if shown.line.label == rate.label)
+    yield group | {
+        "mode": "markers", "showlegend": False, "marker": {"size": 0, "color": ink}, "x": line.x.tolist(),
+        "y": _at(y, found.regret), "customdata": list(map(amount, found.regret)), "hovertemplate": HOVER,
+    }  # fmt: skip
 
 
 def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Style], partial: str) -> Plot:
@@ -239,7 +294,7 @@ def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Sty
             ),
         ],
     }  # fmt: skip
-    return _plot(title, traces, layout, partial)
+    return _plot([title], traces, layout, partial)
 
 
 def _heights(rows: Sequence[Distribution]) -> tuple[dict[int, list[str]], list[int]]:

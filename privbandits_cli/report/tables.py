@@ -7,6 +7,7 @@ from itertools import accumulate, count, groupby, pairwise, repeat
 from urllib.parse import quote
 
 from privbandits_cli.analysis.format import amount, counted, ledger_row, table
+from privbandits_cli.figures.shown import sheet
 from privbandits_cli.report.data import Cell, Finals, ReportData, finals
 
 MATHS = {
@@ -123,7 +124,7 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
         yield _plain(str(report.config["source"]))
     if report.picture:
         yield f"![{_plain(report.name)}]({quote(report.picture)})"
-    yield f"{_plain('; '.join(report.table.notes()))}."
+    yield f"{_plain('; '.join(sheet(report.table).notes))}."
     yield f"## {_plain(report.final_title)}"
     for final in finals(report.table):
         rows = [
@@ -152,7 +153,8 @@ def _pairs(report: ReportData) -> Iterator[str]:
         return
     yield "## Paired differences"
     trials = counted(report.pairs.fewest, "trial")
-    yield f"Mean difference of final regrets over {trials}, with its 95 % bootstrap interval."
+    what = report.pairs.x_label.removesuffix(", trial by trial")
+    yield f"Mean {what} over {trials}, with its 95 % bootstrap interval."
     for title, members in report.pairs.panels.items():
         rows = [
             [", ".join(filter(None, (row.title, row.at))), *map(amount, (row.mean, *(row.interval or (None, None))))]

@@ -35,10 +35,11 @@ GAMES = {
     "bandit": [(k, {"v": v, "u": u}) for k in (2, 1000) for v, u in HEAVY],
     "linear": [(s.dimension, {"space": s}) for s in SPACES] + [(4, {"space": Simplex(4), "signed": True})],
     "contextual": [
-        (k, {"contexts": Contexts(d, sigma=sigma, reward=reward)})
+        (k, {"contexts": Contexts(d, sigma=sigma, reward=reward, fixed=True)})
         for d, k in ((1, 2), (20, 1000))
         for sigma, reward in ((1.0, 1.0), (0.5, 1.0), (1.0, math.inf))
     ],
+    "best_arm": [(k, {"confidence": sure}) for k in (2, 1000) for sure in (None, 0.5 + 1e-9, 1 - 1e-16)],
 }
 
 
@@ -134,6 +135,13 @@ class Gains(bandit.Adversary):
             yield np.repeat(values[:, None], setting.n_arms, axis=1)
 
 
+class OneBest(Gains):
+    """The same, whatever the means are said to be."""
+
+    def mean_gains(self, setting):
+        return np.arange(setting.n_arms) / setting.n_arms
+
+
 class Losses(linear.Adversary):
     """Losses at one end of the loss set, at the other, or at both in turn."""
 
@@ -148,6 +156,7 @@ class Losses(linear.Adversary):
 class Arms(contextual.Adversary):
     """Rewards of 0, of 1, or of both in turn, of arms that are all alike."""
 
+    fixed = True
     side: str
 
     def law(self):
@@ -161,12 +170,13 @@ class Arms(contextual.Adversary):
             yield arms, np.repeat(means[:, None], setting.n_arms, axis=1)
 
 
-FOES = {"bandit": Gains, "linear": Losses, "contextual": Arms}
+FOES = {"bandit": Gains, "linear": Losses, "contextual": Arms, "best_arm": OneBest}
 FEW, MANY = (1, 2, 3, 17, 64), (3,)  # rounds, in games with few arms or coordinates and with many
 PLAYED = {
     "bandit": [(2, {}), (1000, {})],
     "linear": [(s.dimension, {"space": s}) for s in SPACES],
-    "contextual": [(k, {"contexts": Contexts(d)}) for d, k in ((1, 2), (3, 2), (9, 101))],
+    "contextual": [(k, {"contexts": Contexts(d, fixed=True)}) for d, k in ((1, 2), (3, 2), (9, 101))],
+    "best_arm": [(k, {"confidence": sure}) for k in (2, 1000) for sure in (None, 0.5 + 1e-9, 1 - 1e-16)],
 }
 
 

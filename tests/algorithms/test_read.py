@@ -10,7 +10,10 @@ from typer.testing import CliRunner
 from privbandits_cli.cli import app
 from privbandits_cli.plugins.registry import Registry
 
-OURS = {"noisy_ftrl", "uniform"}
+OURS = {
+    "adap_gope", "dp_halving", "dp_uniform", "dp_uniform_best_arm", "ldp_gope", "noisy_ftrl", "uniform",
+    "uniform_best_arm",
+}  # fmt: skip
 EVERY = dict(Registry().every("algorithms"))
 ADMITS = re.compile(
     "recalled|from memory|by restatements|slides|a summary of the paper|come from an abstract"

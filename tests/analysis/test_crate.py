@@ -49,6 +49,7 @@ def test_the_crate_of_a_committed_figure_is_true(name):
     folder = committed() / "results" / name
     made, entities = json.loads((folder / "manifest.json").read_text(encoding="utf-8")), checked(folder)
     every = {"config.yaml", "summary.csv", "final.csv", f"{name}.pdf", f"{name}.png", f"{name}.svg", "manifest.json"}
+    every |= {"stopping.csv"} if made["config"]["game"] == "best_arm" else set()
     assert {entity["name"] for entity in entities.values() if entity["@type"] == "File"} == every
     assert entities["#run"]["endTime"] == made["ended"] == entities["./"]["datePublished"]
     assert entities["#run"]["name"] == " ".join(made["command"])

@@ -16,6 +16,7 @@ FAST = {
     "gaussian_ts": {"c x 0.8"},
     "dist_dp_se": {"noise scale x 0.5"},
     "dist_rdp_se": {"deviation x 0.5"},
+    "dp_tt": {"noise scale x 0.9", "stops when the raw sums are clear"},
     "dp_ftrl": {"noise scale x 0.75"},
     "dp_ftrl, BLT": {"noise scale x 0.75"},
     "rnm_ftnl": {"noise as printed, Lap(1/ε)"},
@@ -47,6 +48,8 @@ SHORT = {
     "ldp_ucb, bits": (12, 2**10, ["the chance of a larger ε", "true gains in the sums"]),
     "dp_ucb, hybrid": (12, 2**10, ["all of ε for the blocks and for the trees", "noise depends on the gain"]),
     "dp_ucb, k-ary": (12, 2**8, ["one level too few in the scale", "noise redrawn for every sum"]),
+    "ctb_tt": (16, 2**10, ["true gains in the test", "the chance of a larger ε"]),
+    "dp_halving": (40, 2**10, ["noise drawn once", "a phase counted twice"]),
     "dp_ftrl": (
         32,
         2**10,
@@ -72,6 +75,9 @@ SHORT = {
     "plain_dp_linucb": (2, 2**8, ["the base's ε"]),
     "ldp_linucb": (16, 2**9, ["sensitivity of the vector alone", "earlier arms kept in a field", "noise by the data"]),
     "adac_oful": (16, 2**10, ["noise scale x 0.5", "phases by rewards", "arms by the true sums"]),
+    "adap_gope": (64, 2**10, ["noise scale x 0.9", "noise by the data"]),
+    "ldp_gope": (64, 2**10, ["noise scale x 0.9"]),
+    "adac_gope": (64, 2**10, ["noise scale x 0.9", "arms by the true sums"]),
     "squarecb": (
         16,
         2**8,

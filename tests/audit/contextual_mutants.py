@@ -11,7 +11,9 @@ from tests.audit.subjects import CONTEXTS
 # levels.
 ONE_OF_CONTEXTS, HALF_OF_CONTEXTS, REDRAWN = 0.466722, 0.9755, 0.391909
 
-TREE, SQUARECB = "mechanisms.matrix_tree", "algorithms.squarecb"
+TREE, SQUARECB, DESIGNS = "mechanisms.matrix_tree", "algorithms.squarecb", "mechanisms.phased_design"
+SUM_NOISE = REPORT_NOISE = "state.scale * rng.laplace(0.0, 1.0)"
+VECTOR_NOISE = "state.deviation * state.reach * rng.standard_normal()"
 FIT = "oracle_fit"  # in lines: the line that calls it
 
 
@@ -155,6 +157,18 @@ ASYMMETRIC = {
     ),
 }
 
+REUSED = {SUM_NOISE: "state.kept[0, 0]"}
+DRAWN_ONCE = f"if state.kept[0, 0] == 0.0: state.kept[0, 0] = {SUM_NOISE}"
+ONE_SUM, ONE_OF_REPORTS = (
+    REUSED | ahead("        state.noisy[", DRAWN_ONCE),
+    REUSED | ahead("    if played(", DRAWN_ONCE),
+)
+ONE_VECTOR = {VECTOR_NOISE: "state.deviation * state.reach * state.kept[i, 0]"} | ahead(
+    "                state.noisy[i] +=", "if state.phase == 1: state.kept[i, 0] = rng.standard_normal()"
+)
+TRUE_THETA = "for i in range(state.rank): state.theta[i] += state.step[i]"
+
+
 MUTANTS = (
     Mutant("L for L squared", "dp_linucb", share=1 / CONTEXTS.known().row_norm()),
     Mutant("noise scale x 0.5", "dp_linucb", share=0.5),
@@ -258,6 +272,32 @@ MUTANTS = (
     Mutant("β grows with rewards", "adac_oful", ahead("    state.grown *=", "state.drift += 0.01 * max(0.0, reward)")),
     Mutant("arms by the true sums", "adac_oful", by_true_phase(0)),
     Mutant("arms by the true sums, late", "adac_oful", by_true_phase(20)),
+    Mutant("noise scale x 0.9", "adap_gope", share=0.9),
+    Mutant("the range of rewards in [0, 1]", "adap_gope", share=0.5),
+    Mutant("noise reused", "adap_gope", ONE_SUM, kept=True),
+    Mutant("noise in the first phase alone", "adap_gope", {SUM_NOISE: f"(state.phase < 2) * {SUM_NOISE}"}),
+    Mutant("noise by the data", "adap_gope", {SUM_NOISE: f"(0.5 if reward < 0.0 else 1.0) * {SUM_NOISE}"}),
+    Mutant("sums kept across phases", "adap_gope", {"= 0.0\n    state.sums[": "+= 0.0\n    state.sums["}, file=DESIGNS),
+    Mutant("arms by the true sums", "adap_gope", {"estimate(state, state.noisy)": "estimate(state, state.sums)"}),
+    Mutant("β by rewards", "adap_gope", ahead("    if played(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)")),
+    Mutant("noise scale x 0.9", "ldp_gope", share=0.9),
+    Mutant("the range of rewards in [0, 1]", "ldp_gope", share=0.5),
+    Mutant("noise reused", "ldp_gope", ONE_OF_REPORTS, kept=True),
+    Mutant("noise in the first phase alone", "ldp_gope", {REPORT_NOISE: f"(state.phase < 2) * {REPORT_NOISE}"}),
+    Mutant("noise by the data", "ldp_gope", {REPORT_NOISE: f"(0.5 if reward < 0.0 else 1.0) * {REPORT_NOISE}"}),
+    Mutant("β by rewards", "ldp_gope", ahead("    if played(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)")),
+    Mutant("noise scale x 0.9", "adac_gope", share=0.9, field="deviation"),
+    Mutant("noise for the mean of the phase", "adac_gope", {"np.sqrt(square)": "np.sqrt(0.5 * square)"}),
+    Mutant("noise reused", "adac_gope", ONE_VECTOR, kept=True),
+    Mutant("noise in the first phase alone", "adac_gope", {VECTOR_NOISE: f"(state.phase < 2) * {VECTOR_NOISE}"}),
+    Mutant("no noise on a coordinate", "adac_gope", {VECTOR_NOISE: f"(i > 0) * {VECTOR_NOISE}"}),
+    Mutant("sums kept across phases", "adac_gope", {"= 0.0\n    state.sums[": "+= 0.0\n    state.sums["}, file=DESIGNS),
+    Mutant(
+        "arms by the true sums",
+        "adac_gope",
+        instead("            settle_theta(state)", "settle_theta(state)", TRUE_THETA),
+    ),
+    Mutant("β by rewards", "adac_gope", ahead("    if played(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)")),
     Mutant("ε not split", "squarecb", share=math.sqrt(0.5), field="sigma"),
     Mutant("noise scale x 0.99", "squarecb", share=0.99, field="sigma"),
     Mutant("no noise on the vector", "squarecb", share=0.0, field="tau"),

@@ -19,7 +19,10 @@ EXPERTS = Setting(50_000, 2, space=Simplex(2))  # log2 T is no whole number
 SHORT = Setting(250, 2, space=Simplex(2))  # whose noise is audited by its whole matrix
 THREE = Setting(2**13, 3, space=Simplex(3))
 BALL = Setting(2**16, 3, space=Sphere(3))
+SURE = Setting(2**14, 4, confidence=0.9)  # of the game best_arm
+BUDGET = Setting(2**10, 4)
 CONTEXTS = Setting(2**16, 25, contexts=Contexts(3))
+FIXED = Setting(2**14, 6, contexts=Contexts(2, sigma=0.25, reward=0.5, fixed=True))
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,18 @@ CORRECT = {
     "ldp_robust_ucb": subject("ldp_robust_ucb", epsilon=1.0),
     "ldp_ucb": subject("ldp_ucb", epsilon=1.0),
     "ldp_ucb, bits": subject("ldp_ucb", variant="bits", epsilon=1.0, report="bernoulli"),
+    "adap_tt": subject("adap_tt", SURE, epsilon=1.0),
+    "adap_tt_star": subject("adap_tt_star", SURE, epsilon=1.0),
+    "ctb_tt": subject("ctb_tt", SURE, epsilon=1.0),
+    "dp_halving": subject("dp_halving", BUDGET, epsilon=1.0),
+    "dp_halving, last": subject("dp_halving", BUDGET, "last phase", epsilon=1.0, memory="last"),
+    "dp_tt": subject("dp_tt", SURE, epsilon=1.0),
+    "dp_tt, published": subject(
+        "dp_tt", SURE, "published", epsilon=1.0, sampling="published", threshold="sum", growth=0.5
+    ),
+    "dp_uniform": subject("dp_uniform", SURE, epsilon=1.0),
+    "dp_uniform_best_arm": subject("dp_uniform_best_arm", BUDGET, epsilon=1.0),
+    "dp_se, best arm": Subject(lambda: make("dp_se", epsilon=1.0).in_game("best_arm"), SURE, "best arm"),
     "dp_ftrl": subject("dp_ftrl", EXPERTS, epsilon=1.0),
     "dp_ftrl, signed": subject("dp_ftrl", EXPERTS._replace(signed=True), "signed losses", epsilon=1.0),
     "dp_ftrl, shared": subject("dp_ftrl", EXPERTS, "shared top-up noise", epsilon=1.0, spare="once"),
@@ -118,6 +133,9 @@ CORRECT = {
         "dp_linucb", CONTEXTS, "a tree that is not redrawn", epsilon=1.0, delta=0.1, counter="tree"
     ),
     "adac_oful": subject("adac_oful", CONTEXTS, rho=0.125, delta=1e-5),
+    "adac_gope": subject("adac_gope", FIXED, rho=2.0, delta=1e-5, alpha=0.5),
+    "adap_gope": subject("adap_gope", FIXED, epsilon=2.0, alpha=0.5),
+    "ldp_gope": subject("ldp_gope", FIXED, epsilon=2.0, alpha=0.5),
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "squarecb": subject("squarecb", CONTEXTS, "quadratic oracle", epsilon=1.0),
     "squarecb, logistic": subject("squarecb", CONTEXTS, "logistic oracle", epsilon=1.0, oracle="logistic"),

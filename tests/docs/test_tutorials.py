@@ -22,11 +22,11 @@ def cells(path):
     return CELL.findall(path.read_text(encoding="utf-8"))
 
 
-def test_the_six_tutorials_are_on_the_site():
+def test_the_seven_tutorials_are_on_the_site():
     names = [path.stem.partition("-")[2] for path in TUTORIALS]
     assert names == [
         "from-paper-to-figure", "own-algorithm", "own-private-algorithm", "own-data", "sweeping-epsilon",
-        "many-machines",
+        "many-machines", "how-many-users",
     ]  # fmt: skip
     assert "\ntutorials/*\n" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     for path in TUTORIALS:

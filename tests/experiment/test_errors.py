@@ -22,7 +22,7 @@ def test_seven_planted_errors_are_found_at_their_places(tmp_path):
         "x.yaml:4:9: 100 trials are not a multiple of 24 groups (summary.groups);"
         " take 96 or 120, or `summary: {centre: mean}`",
         "x.yaml:6:1: duplicate key 'seed', first on line 5",
-        "x.yaml:7:7: arms should be an integer or should be 'd^2', got 'many'",
+        "x.yaml:7:7: arms should be an integer or should be 'd^2' or 'means', got 'many'",
         "x.yaml:9:5: unknown adversary 'stochstic', did you mean 'stochastic'?",
         "x.yaml:10:30: best should be less than or equal to 1, got 1.3",
         "x.yaml:13:25: unknown key 'epsilom', did you mean 'epsilon'?",

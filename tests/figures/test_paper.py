@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from privbandits_cli.analysis import curves, theories
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.figures import bulk, ends, layout, panel, plot, table, words
+from privbandits_cli.figures import bulk, ends, layout, panel, plot, shown, table
 from privbandits_cli.figures.bulk import Bulk
 from privbandits_cli.figures.line import Line, lifted
 from privbandits_cli.figures.scales import Scale, common, round_values, thousands
@@ -130,6 +131,23 @@ def test_committed_figures_have_small_legends_and_names_apart(name):
         boxes = [text.get_window_extent() for text in names]
         assert not overlap(boxes) and all(box.x1 <= drawn.bbox.x1 + 3 for box in boxes)
         assert not axis.axison or axis.lines  # no empty panel
+    assert min(text.get_fontsize() for text in drawn.findobj(Text) if text.get_text()) >= 6.0  # points
+
+
+def test_notes_are_as_large_as_the_numbers_of_axes():
+    for drawn in (plot.figure(table_of_panels(rising(2))), plot.figure(table_of_panels(rising(40)))):
+        (note,) = [text for text in drawn.findobj(Text) if "mean of 100 trials" in text.get_text()]
+        assert note.get_fontsize() == 6.5 and note.get_window_extent().width < drawn.bbox.width
+
+
+def test_rows_grow_for_many_names():
+    few, many = (plot.figure(table_of_panels(*[rising(count)] * 4)) for count in (5, 11))
+    assert few.get_figheight() < many.get_figheight() < layout.MORE * few.get_figheight() and not many.legends
+    widths = [
+        {line.get_linewidth() for line in drawn.axes[0].lines if line.get_label().startswith("name")}
+        for drawn in (few, many)
+    ]
+    assert widths[1] == {0.8} and min(widths[0]) > 1
 
 
 def test_what_all_curves_share_is_in_the_title_once():
@@ -146,13 +164,36 @@ def test_what_all_curves_share_is_in_the_title_once():
     assert [text.get_text() for text in names_of(drawn)[0]] == ["name 0", "name 1"]
     assert plot.figure(table_of_panels(same, same)).get_suptitle() == "ε = 1, δ = 1e-06"
     free = replace(rising(1)[0], label=Name("free"), private=False)
-    assert words.shared_notes([*same, free])[1] == "private curves: ε = 1, δ = 1e-06"
-    assert words.shared_notes(named("ε = 1, δ = 1e-06", "ε = 1"))[1] == "ε = 1, δ ≤ 1e-06"
-    assert words.shared_notes(named("ε = 1", "ε = 2"))[1] == ""
+    assert shown.shared_notes([*same, free])[1] == "private curves: ε = 1, δ = 1e-06"
+    assert shown.shared_notes(named("ε = 1, δ = 1e-06", "ε = 1"))[1] == "ε = 1, δ ≤ 1e-06"
+    assert shown.shared_notes(named("ε = 1", "ε = 2"))[1] == ""
     twins = [
         replace(line, label=Name("A", notes)) for line, notes in zip(same, ({"guarantee": "ε = 1"}, {}), strict=True)
     ]
-    assert words.shared_notes([twins[0], replace(twins[1], private=False)])[1] == ""  # the names would be the same
+    assert shown.shared_notes([twins[0], replace(twins[1], private=False)])[1] == ""  # the names would be the same
+
+
+def test_a_comparison_at_unequal_privacy_says_so():
+    def named(*epsilons):
+        return [
+            replace(line, label=Name(line.label, {"guarantee": f"ε = {epsilon}"}), guarantee=(epsilon, 0.0))
+            for line, epsilon in zip(rising(len(epsilons)), epsilons, strict=True)
+        ]
+
+    said = "not equally private: ε from 0.5 to 20"
+    assert shown.unequal(named(0.5, 20, 3)) == said
+    assert plot.figure(table_of_panels(named(0.5, 20))).axes[0].get_title() == f"P0\n{said}"
+    assert plot.figure(table_of_panels(*[named(0.5, 20)] * 2)).get_suptitle() == said
+    assert shown.unequal(named(1, 1.05)) == shown.unequal(rising(2)) == shown.unequal(named(0.0, 0.0)) == ""
+    swept = [replace(line, label=Name(name, *line.label.brackets)) for name in ("a", "b") for line in named(0.5, 20)]
+    assert shown.unequal(swept) == ""  # two algorithms at the same two ε
+    assert shown.unequal(swept[:3]) == said
+
+
+def test_the_figure_of_the_paper_says_that_its_privacy_is_unequal():
+    folder = committed() / "results"
+    assert shown.sheet(table.read(folder / "fig1")).shared == ["not equally private: ε from 1.504 to 243.3"]
+    assert shown.sheet(table.read(folder / "fig1_equal_privacy")).shared == []
 
 
 def labels_of(axis):
@@ -225,10 +266,10 @@ def test_uneven_trials_have_pale_quantiles():
     for (x, low), (_, high) in pale[0].get_segments():
         at = int(x) - 1
         assert (low, high) == pytest.approx((wild.bulk.low[at], wild.bulk.high[at]))
-    assert any(note.startswith("pale:") for note in made.notes())
+    assert any(note.startswith("pale:") for note in shown.sheet(made).marks)
     calm = table_of_panels(plain)
     assert not [p for p in plot.figure(calm).axes[0].collections if p.get_alpha() == panel.PALE["alpha"]]
-    assert not any(note.startswith("pale:") for note in calm.notes())
+    assert not any(note.startswith("pale:") for note in shown.sheet(calm).marks)
 
 
 def rings_of(axis):
@@ -243,7 +284,7 @@ def test_a_centre_outside_the_bulk_of_its_trials_is_ringed():
     odd = replace(line, bulk=replace(line.bulk, high=high))
     made = table_of_panels([plain, odd])
     assert rings_of(plot.figure(made).axes[0]) == [([3.0], [odd.regret[2]])]
-    assert made.marks() == ["ring: the mean is outside the 5 % and 95 % quantiles of the trials"]
+    assert shown.sheet(made).marks[-1] == "ring: the mean is outside the 5 % and 95 % quantiles of the trials"
     assert rings_of(plot.figure(table_of_panels([plain, line])).axes[0]) == []
 
 
@@ -257,19 +298,19 @@ def test_no_centre_is_drawn_below_a_floor_that_it_does_not_beat(mean, sd, held):
     two = np.ones(2)
     lies = Bulk(mean * two, sd * two, 20 * two, 52 * two, 1300 * two, 100 * two)
     line = replace(line_of("private", [70.0, 400.0]), bulk=lies)
-    shown, at_floor = lifted(line, [floor, line])
-    assert at_floor.tolist() == [held, False] and shown.tolist() == [300.0 if held else 70.0, 400.0]
+    regret, at_floor = lifted(line, [floor, line])
+    assert at_floor.tolist() == [held, False] and regret.tolist() == [300.0 if held else 70.0, 400.0]
     made = table_of_panels([floor, line])
     assert rings_of(plot.figure(made).axes[0]) == ([([1.0], [300.0])] if held else [])
-    assert any("curve without privacy" in note for note in made.marks()) == held
+    assert any("curve without privacy" in note for note in shown.sheet(made).marks) == held
     assert not lifted(replace(line, private=False), [floor, line])[1].any()
 
 
 def test_the_committed_point_below_its_base_is_drawn_at_it():
     lines = table.read(committed() / "results" / "state_of_the_art").panels[Name("Switching costs")]
     (line,) = [line for line in lines if line.label == "DP-Tsallis-INF"]
-    shown, at_floor = lifted(line, lines)
-    assert at_floor.tolist() == [True, False, False] and line.regret[0] < 72 and shown[0] > 315
+    regret, at_floor = lifted(line, lines)
+    assert at_floor.tolist() == [True, False, False] and line.regret[0] < 72 and regret[0] > 315
 
 
 def test_no_line_crosses_values_that_were_left_out():
@@ -278,10 +319,10 @@ def test_no_line_crosses_values_that_were_left_out():
         assert not len(bulk.gaps(np.array(even, float)))
     far = [line_of("A", [5, 4, 3, 2, 1], x=[0.1, 0.25, 0.5, 1, 500])]
     made = table_of_panels(far)
-    marker = plot.line_styles(made.drawn())["A"]["marker"]
+    marker = shown.sheet(made).styles["A"].marker
     drawn = [line for line in plot.figure(made).axes[0].lines if line.get_marker() == marker]
     assert [len(line.get_xdata()) for line in drawn if len(line.get_xdata()) and line.get_ydata()[0] > 0][:2] == [4, 1]
-    assert "no line where values in between were left out" in table_of_panels(far).marks()
+    assert "no line where values in between were left out" in shown.sheet(made).marks
 
 
 def test_a_panel_of_nothing_but_chance_is_left_out_and_named():
@@ -343,7 +384,7 @@ def test_a_bar_above_the_frame_ends_in_an_arrow():
     arrows = [each for each in axis.lines if each.get_marker() == panel.UP and len(each.get_xdata())]
     assert [each.get_xdata().tolist() for each in arrows] == [[4.0]]
     assert arrows[0].get_ydata() == [axis.get_ylim()[1]]
-    assert "arrow up: the bar ends above the axis" in made.axes_notes()
+    assert "arrow up: the bar ends above the axis" in shown.sheet(made).marks
     caps = [cap for bars in axis.containers for cap in bars.lines[1]]
     assert max(cap.get_ydata().max() for cap in caps) == pytest.approx(115)  # beyond the frame, not on it
     free = plot.figure(table_of_panels([line, *rising(1)])).axes[0]

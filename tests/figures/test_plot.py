@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from privbandits_cli.actions import run
+from privbandits_cli.analysis import curves
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.plan import make_plan
-from privbandits_cli.figures import panel, plot, styles, table, words
+from privbandits_cli.figures import distributions, panel, plot, shown, styles, table, words
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of, number_places, wants_logarithm
 from tests.conftest import committed, some, table_of
@@ -170,9 +171,9 @@ def test_regrets_over_the_logarithm_of_the_rounds():
     assert 100 < cut.high < 110 and axes_of([line], True, 100)[1] == axes_of([line], True)[1]
     assert axes_of([line], "x", 1e6)[1] == y, "a top above all regrets changes nothing"
     table, drawn = drawn_of(line, log="x", top=100.0)
-    assert table.axes_notes() == ["arrow up: the bar ends above the axis", "regrets above 100 are beyond the axis"]
+    assert shown.sheet(table).marks == ["regrets above 100 are beyond the axis"]
     assert drawn.axes[0].get_xscale() == "log" and drawn.axes[0].get_ylim() == (cut.low, cut.high)
-    assert drawn_of(line, log="x")[0].axes_notes() == []
+    assert shown.sheet(drawn_of(line, log="x")[0]).marks == []
 
 
 def drawn_of(*lines, log=True, bars="gini", top=None):
@@ -223,7 +224,7 @@ def test_a_bar_that_ends_far_below_nought_has_an_arrow_and_its_value():
     assert bars[10.0] == pytest.approx((low, 1.5e6)) and bars[float(line.x[1])][0] == pytest.approx(low)
     assert [arrow.get_xdata().tolist() for arrow in arrows] == [line.x[[1, 3]].tolist()]
     assert {text.get_text() for text in numbers_of(axis)} == {"5", "−188,972"}
-    assert "arrow: the bar ends at this regret, below the axis" in made.axes_notes()
+    assert "arrow: the bar ends at this regret, below the axis" in shown.sheet(made).marks
 
 
 @pytest.mark.parametrize("part", [1.0, 1 + 1e-14])
@@ -241,7 +242,9 @@ def test_a_bar_that_the_room_for_numbers_shows_has_no_arrow():
     bars, arrows = bars_of(drawn.axes[0])
     assert sorted(bars.values())[0][0] == pytest.approx(8) and drawn.axes[0].get_ylim()[0] < 8
     assert (
-        not any(arrow.get_xdata().size for arrow in arrows) and not numbers_of(drawn.axes[0]) and not made.axes_notes()
+        not any(arrow.get_xdata().size for arrow in arrows)
+        and not numbers_of(drawn.axes[0])
+        and not shown.sheet(made).marks
     )
 
 
@@ -254,8 +257,8 @@ def test_numbers_of_many_arrows_stay_in_the_panel():
 
 def test_a_regret_of_nought_on_a_logarithmic_axis_is_mentioned():
     made, drawn = drawn_of(line_of([0, 10, 1000], [0, 1, 10]))
-    assert drawn.axes[0].get_yscale() == "log" and made.axes_notes() == ["regrets of 0 are below the axis"]
-    assert drawn_of(line_of([1, 10, 1000], [0, 1, 10]))[0].axes_notes() == []
+    assert drawn.axes[0].get_yscale() == "log" and shown.sheet(made).marks == ["regrets of 0 are below the axis"]
+    assert shown.sheet(drawn_of(line_of([1, 10, 1000], [0, 1, 10]))[0]).marks == []
 
 
 def test_a_parameter_of_nought_keeps_its_place():
@@ -271,9 +274,9 @@ def test_what_theory_says_of_a_curve_has_its_marker(finished):
         bounds = [line for line in lines if line.bound is not None]
         wanted = [looks[line.label].marker for line in bounds]
         assert wanted and [line.get_marker() for line in hollow][: len(wanted)] == wanted
-        for shown, line in zip(hollow, bounds, strict=False):
-            at_points = np.isin(shown.get_xdata(), line.x)
-            np.testing.assert_array_equal(shown.get_ydata()[at_points], line.bound)
+        for dotted, line in zip(hollow, bounds, strict=False):
+            at_points = np.isin(dotted.get_xdata(), line.x)
+            np.testing.assert_array_equal(dotted.get_ydata()[at_points], line.bound)
             assert not at_points.all()  # the theorem is drawn between the checkpoints, too
 
 
@@ -289,6 +292,18 @@ def test_a_spread_of_few_trials_is_no_bar(tmp_path, small, trials, shown):
 def test_lines_of_enough_trials_keep_their_bars_beside_others():
     made, _ = drawn_of(line_of([1, 2], [0, 0], "A", 7), line_of([1, 2], [0, 0], "B", 8))
     assert made.spread == "Gini's mean difference below and above, drawn for at least 8 trials"
+
+
+def test_the_axis_says_what_the_number_is():
+    read = table.read(committed() / "results" / "oracle_iris")
+    assert read.labels() == ("ε", "wrong classes")
+    assert plot.figure(read).axes[0].get_ylabel() == "wrong classes"
+    lines = next(iter(read.panels.values()))
+    mixed = replace(read, panels={Name("P"): [*lines, replace(lines[0], adversary="sphere_arms")]})
+    assert mixed.labels() == ("ε", "final regret")
+    found = curves.read(committed() / "results" / "oracle_iris", finals=True)
+    assert distributions.distribution(found).x_label == "wrong classes"
+    assert distributions.paired(found).x_label == "difference of wrong classes, trial by trial"
 
 
 def test_axes_legends_and_panels_have_the_fields_symbols(tmp_path, small):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privbandits_cli.figures import plot, styles, table
+from privbandits_cli.figures import plot, shown, styles, table
 from privbandits_cli.figures.styles import Drawn, Style
 from privbandits_cli.plugins.registry import Registry
 from privbandits_cli.report import plots
@@ -91,13 +91,19 @@ def test_every_algorithm_has_its_own_style():
         assert len({(style.marker, style.colour) for style in own}) == len(own)
 
 
+def test_neighbours_have_dashes_of_their_own():
+    """AdaP-UCB and AdaP-KLUCB run beside each other in several figures."""
+    one, other = styles.PRIVATE["adap_ucb"], styles.PRIVATE["adap_klucb"]
+    assert one.stroke != other.stroke and one.marker != other.marker
+
+
 def test_the_page_on_figures_names_the_families():
     page = (Path(__file__).parents[2] / "docs/start/reading_a_figure.md").read_text()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.split("\n") if line.startswith("|")]
     (head,) = [i for i, row in enumerate(rows) if row[0] == "colour"]
     named = {}
     for colour, *cells in rows[head + 2 : head + 2 + len(styles.HUES)]:
-        for game, cell in zip(("bandit", "linear", "contextual"), cells, strict=True):
+        for game, cell in zip(("bandit", "linear", "contextual", "best_arm"), cells, strict=True):
             named |= {name: (getattr(styles, colour.upper()), game) for name in re.findall(r"`(\w+)`", cell)}
     assert named == {name: (style.colour, ALGORITHMS[name].game) for name, style in styles.PRIVATE.items()}
 
@@ -155,13 +161,14 @@ def test_colours_by_the_order_in_a_figure_would_be_found(figures):
 
 
 def test_the_page_has_the_colours_of_the_picture():
-    read = table.read(committed() / "results" / "price_experts")
-    looks, pictured = styles.styles_of(read.drawn()), plot.line_styles(read.drawn())
-    title, lines = next(iter(read.panels.items()))
-    traces = [trace for trace in plots.line_plot(title, lines, read, looks, "")["data"] if "error_y" in trace]
-    for line, trace in zip(lines, traces, strict=True):
-        assert trace["line"]["color"] == trace["marker"]["color"] == pictured[line.label]["color"]
-        assert trace["marker"]["symbol"] == plots.SYMBOLS[pictured[line.label]["marker"]]
+    sheet = shown.sheet(table.read(committed() / "results" / "price_experts"))
+    pictured = plot.line_styles(sheet.styles)
+    title, panel = next(iter(sheet.panels.items()))
+    traces = [trace for trace in plots.line_plot(title, sheet, "")["data"] if "error_y" in trace]
+    for line, trace in zip(panel.lines, traces, strict=True):
+        look = pictured[line.line.label]
+        assert trace["line"]["color"] == trace["marker"]["color"] == look["color"]
+        assert trace["marker"]["symbol"] == plots.SYMBOLS[look["marker"]]
 
 
 def test_a_users_algorithm_keeps_its_style():

@@ -315,6 +315,20 @@ def test_drawn_arms_are_those_of_chowdhury_and_zhou():
     assert adversary.bounds(Setting(100, 40, contexts=Contexts(5))) == pytest.approx((math.sqrt(2), math.sqrt(0.5)))
 
 
+def test_arms_of_the_shape_sphere_are_uniform_on_it():
+    """A coordinate of a uniform direction in three dimensions is uniform on [-1, 1]; one of two of its kind is not."""
+    adversary, setting = foe("fixed_arms", shape="sphere", rewards="signs"), Setting(100, 2000, contexts=Contexts(3))
+    vectors, theta = adversary.drawn(setting, np.random.default_rng(0))
+    rows = np.vstack([vectors, theta])
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
+    assert all(stats.kstest(rows[:, i], "uniform", (-1, 2)).pvalue > 1e-4 for i in range(3))
+    assert stats.kstest(rows[:, 0] * rows[:, 1], "uniform", (-1, 2)).pvalue < 1e-4
+    assert adversary.bounds(setting) == (1.0, 1.0) and not list(adversary.errors(setting))
+    assert "set rewards: signs" in next(foe("fixed_arms", shape="sphere").errors(setting))
+    given = foe("fixed_arms", shape="sphere", rewards="signs", vectors=[[1.0] * 3] * 2000, theta=[0.1] * 3)
+    assert "leave vectors and theta out" in next(given.errors(setting))
+
+
 @pytest.mark.parametrize("law", LAWS)
 def test_rewards_have_their_mean_and_are_subgaussian(law):
     kind, sigma, largest, _ = REWARDS[law]

@@ -14,7 +14,7 @@ from privbandits_cli.games.drawing import WIDTH, filled
 from privbandits_cli.games.ellipsoid import invert
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.jit import record
-from privbandits_cli.numerics.sfc64 import standard_gamma, words_of
+from privbandits_cli.numerics.sfc64 import laplace, standard_gamma, words_of
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import foe, make, some
 from tests.games.test_contextual import ARMS, FOES, LEARNERS, PRIVATE, WITHOUT_PRIVACY, foe_is_bounded, inverting, match
@@ -202,6 +202,18 @@ def test_gamma_numbers_are_numpys_bit_for_bit(shape):
     filled(gamma_row, [record(alpha=shape, **words_of(Generator(SFC64(seed)))) for seed in range(WIDTH)])(found)
     for seed in range(WIDTH):
         np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).standard_gamma(shape, 20000))
+
+
+def laplace_row(state, layers, out):
+    """A Laplace number of mean 1 and scale 3."""
+    out[0] = laplace(state.words, 1.0, 3.0)
+
+
+def test_laplace_numbers_are_numpys_bit_for_bit():
+    found = np.empty((5000, WIDTH))
+    filled(laplace_row, [record(**words_of(Generator(SFC64(seed)))) for seed in range(WIDTH)])(found)
+    for seed in range(WIDTH):
+        np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).laplace(1.0, 3.0, 5000))
 
 
 # ----------------------------------------------------------------------------------------- errors, processors

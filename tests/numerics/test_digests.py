@@ -136,7 +136,7 @@ def test_the_same_loops_have_the_same_digests_in_every_process(monkeypatch):
     for name in playing("algorithms"):
         game = match(foe("stochastic"), [make(name)], 300)
         (algorithm,) = game.algorithms
-        layout = bandit._first_record(algorithm, game.setting).dtype
+        layout = bandit.Games.first(algorithm, game.setting).dtype
         assert bandit.Games.loop(game, algorithm).play.__qualname__.startswith("play_block__")
         assert bandit.loop(composition(algorithm), layout, False).__qualname__.startswith("play_trial__")
 

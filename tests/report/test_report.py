@@ -133,8 +133,8 @@ def test_the_pages_numbers_are_the_csvs(finished):
             assert trace[name] == [float(row[column]) for row in wanted]
         bars = [tuple(float(row[name]) for name in ("gmd_below", "gmd_above")) for row in wanted]
         shown = [i for i, size in enumerate(trace["marker"]["size"]) if size]
-        assert shown and [trace["error_y"]["array"][i] for i in shown] == [bars[i][1] for i in shown]
-        assert [trace["error_y"]["arrayminus"][i] for i in shown] == [bars[i][0] for i in shown]
+        above, below = (np.array(trace["error_y"][name], float)[shown] for name in ("array", "arrayminus"))
+        assert shown and np.column_stack([below, above]) == pytest.approx(np.array([bars[i] for i in shown]))
         below, above = map(amount, bars[-1])
         assert trace["customdata"][-1] == f"{amount(trace['y'][-1])} −{below} +{above}"
     last = [amount(float(row["regret"])) for row in rows if row["round"] == "1000"]

@@ -1,0 +1,55 @@
+"""Privacy profiles as a figure: for each δ the least ε that is proved for an algorithm."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from privbandits_cli.experiment.names import Name
+from privbandits_cli.figures.layout import PAGE
+from privbandits_cli.figures.mpl import Line2D, styled
+from privbandits_cli.figures.panel import fit
+from privbandits_cli.figures.plot import NOTE, SIZE, Figure, canvas, finish, line_styles
+from privbandits_cli.figures.scales import spanning
+from privbandits_cli.figures.styles import Drawn, styles_of
+from privbandits_cli.figures.words import on_lines
+from privbandits_cli.numerics.types import Floats
+
+HIGH, LINE = 3.1, 0.13  # inches: of the panel with its labels, and of a row of the legend
+COLUMNS = 2  # of the legend
+NOTES = "the true δ of the game may be smaller; a local algorithm's ε is that of one report"
+
+
+class Profile(NamedTuple):
+    """What is proved about an algorithm: for each δ of the grid an ε, `[points]`; NaN where nothing is proved."""
+
+    title: str
+    algorithm: str
+    delta: Floats
+    epsilon: Floats
+
+
+def figure(profiles: Sequence[Profile]) -> Figure:
+    """δ against ε on logarithmic axes, a line for each profile; ValueError if nothing is proved about any."""
+    drawn = [one for one in profiles if np.isfinite(one.epsilon).any()]
+    if not drawn:
+        raise ValueError("no ε is proved for any of these algorithms: there is no profile to draw")
+    every = np.concatenate([one.epsilon[one.epsilon > 0] for one in drawn])
+    styles = line_styles(styles_of([Drawn(one.algorithm, Name(one.title), True, {}) for one in drawn]))
+    rows = -(-len(drawn) // COLUMNS)
+    with styled():
+        out, (axis,) = canvas((PAGE, HIGH + LINE * rows), 1, 1)
+        for k, one in enumerate(drawn):
+            own = styles[Name(one.title)] | {"markevery": (k % 6, 6)}
+            axis.plot(np.where(one.epsilon > 0, one.epsilon, np.nan), one.delta, **own)
+        fit(axis, "x", spanning(float(np.nanmin(every)), float(np.nanmax(every)), "log"))
+        fit(axis, "y", spanning(float(drawn[0].delta.min()), float(drawn[0].delta.max()), "log"))
+        axis.set_xlabel("ε")
+        axis.set_ylabel("δ")
+        axis.set_title("Privacy profiles: what is proved")
+        handles = [Line2D([], [], **styles[Name(one.title)]) for one in drawn]
+        texts = [on_lines(one.title, PAGE / COLUMNS - 0.6, SIZE) for one in drawn]
+        below = out.legend(handles, texts, loc="outside lower center", ncols=COLUMNS, title=NOTES, fontsize=SIZE)
+        below.get_title().set_fontsize(NOTE)
+        finish(out, [], 1, 1)
+        return out

@@ -1,0 +1,171 @@
+"""How likely a noisy sum of a worse arm overtakes that of the best one, and designs of a fixed number of plays.
+
+`overtaking` bounds the probability that the sum of n gains and j numbers Lap(1/ε) of a worse arm is at least that of
+the best arm (ours, Chernoff's bound). The errors of designs follow by unions (ours, docs/privacy/best_arm.md).
+
+Units: plays of an arm, users in all. Domain: means in [0, 1], gains in [0, 1], 0 < ε <= infinity, 0 < δ < 1.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from privbandits_cli.identification.costs import d_plus, noisy_kl
+from privbandits_cli.identification.times import split
+from privbandits_cli.numerics.types import Floats
+
+STEPS = 100
+LARGEST = 60.0  # of λ
+
+
+def log_overtaking(best: float, worse: float, n: float, numbers: float, epsilon: float) -> float:
+    """ln of `overtaking`, the least -2j ln(1 - λ²/ε²) + n ln((1 - μ* + μ* e^-λ)(1 - μ_a + μ_a e^λ)) over 0 <= λ < ε.
+
+    It is convex in λ.
+    """
+
+    def exponent(rate: float) -> float:
+        if rate >= epsilon:
+            return math.inf
+        gains = math.log(1 - best + best * math.exp(-rate)) + math.log(1 - worse + worse * math.exp(rate))
+        return n * gains - 2 * numbers * math.log1p(-((rate / epsilon) ** 2))
+
+    low, high = 0.0, min(epsilon, LARGEST)
+    for _ in range(STEPS):
+        third = (high - low) / 3
+        low, high = (low, high - third) if exponent(low + third) < exponent(high - third) else (low + third, high)
+    return min(0.0, exponent(0.5 * (low + high)))
+
+
+def overtaking(best: float, worse: float, n: float, numbers: float, epsilon: float) -> float:
+    """p_a(n, j): a bound on the probability that the noisy sum of a worse arm is at least that of the best arm."""
+    return math.exp(log_overtaking(best, worse, n, numbers, epsilon))
+
+
+def rate(gap: float, epsilon: float) -> float:
+    """g = min(Δ², εΔ/4): `overtaking` <= (16/9)^j e^-ng, by Hoeffding's lemma at λ = min(2Δ, ε/2)."""
+    return min(gap**2, 0.25 * epsilon * gap)
+
+
+def factor(epsilon: float) -> float:
+    """16/9, for the Laplace numbers of two sums; 1 without noise."""
+    return 1.0 if epsilon == math.inf else 16 / 9
+
+
+def simple_overtaking(gap: float, n: float, numbers: float, epsilon: float) -> float:
+    """(16/9)^j e^(-n min(Δ², εΔ/4)), a simpler and larger bound."""
+    return math.exp(numbers * math.log(factor(epsilon)) - n * rate(gap, epsilon))
+
+
+# ------------------------------------------------------------------------------------------ one release
+
+
+def planning_means(n_arms: int, gap: float, centre: float = 0.5) -> Floats:
+    """The instance on which a study is planned: the best arm leads all others by `gap`, around `centre`."""
+    means = np.full(n_arms, centre - 0.5 * gap)
+    means[0] = centre + 0.5 * gap
+    return means
+
+
+def one_shot_plays(n_arms: int, gap: float, epsilon: float, delta: float, centre: float = 0.5, numbers: int = 1) -> int:
+    """The least n with (K - 1) p(n, j) <= δ: plays of each arm, if the arm with the largest noisy sum is the answer.
+
+    numbers: j, the Laplace numbers in each sum. The error is at most δ if the best arm leads by at least `gap`.
+    Whatever the means are, an arm that is worse than the best one by `gap` or more is the answer with probability at
+    most δ, if centre = ½ (docs/privacy/best_arm.md).
+    """
+    best, worse = centre + 0.5 * gap, centre - 0.5 * gap
+    wanted = math.log(delta / (n_arms - 1))
+    return least_plays(lambda n: log_overtaking(best, worse, n, numbers, epsilon) <= wanted)
+
+
+def least_plays(enough: Callable[[int], bool]) -> int:
+    """The least n >= 1 that is enough, if every larger one is, too."""
+    high = 1
+    while not enough(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def simple_one_shot_plays(n_arms: int, gap: float, epsilon: float, delta: float) -> int:
+    """⌈ln(16 (K - 1)/(9δ))/min(Δ², εΔ/4)⌉ plays of each arm: the same in closed form, and more."""
+    return math.ceil(math.log(factor(epsilon) * (n_arms - 1) / delta) / rate(gap, epsilon))
+
+
+# ------------------------------------------------------------------------------------------ one mean
+
+
+def one_shot_test(null: float, alternative: float, epsilon: float, delta: float) -> tuple[int, float]:
+    """The least n, and a mean x, for a test by one noisy sum: `alternative` if it is above nx, else `null`.
+
+    Each of the two errors has probability at most δ: n D(1 - x, 1 - null) and n D(x, alternative) are at least ln(1/δ),
+    with D of `costs.noisy_kl` for one Laplace number (Lemma 1 of docs/privacy/best_arm.md).
+    """
+
+    def evidence(n: int) -> tuple[float, float]:
+        """The larger one of the least evidences of both errors, and the x that has it."""
+        share, low, high = 1 / n if epsilon < math.inf else 0.0, null, alternative
+        for _ in range(STEPS):
+            x = 0.5 * (low + high)
+            errors = divergence(1 - x, 1 - null, share, epsilon), divergence(x, alternative, share, epsilon)
+            low, high = (x, high) if errors[0] < errors[1] else (low, x)
+        return n * min(errors), x
+
+    n = least_plays(lambda n: evidence(n)[0] >= -math.log(delta))
+    return n, evidence(n)[1]
+
+
+def divergence(x: float, y: float, share: float, epsilon: float) -> float:
+    """`costs.noisy_kl`, or kl without privacy."""
+    return noisy_kl(x, y, share, epsilon) if epsilon < math.inf else d_plus(x, y, epsilon)
+
+
+# ------------------------------------------------------------------------------------------ a fixed budget
+
+
+class Phase(NamedTuple):
+    """A phase of sequential halving."""
+
+    arms: int  # that are still in the game
+    plays: int  # of each of them
+    kept: int  # arms after the phase
+
+
+def halvings(n_arms: int, budget: int) -> list[Phase]:
+    """The phases of sequential halving: each has 1/⌈log2 K⌉ of the budget, rounded down to equal plays of its arms."""
+    phases, arms, count = [], n_arms, math.ceil(math.log2(n_arms))
+    for _ in range(count):
+        kept = (arms + 1) // 2
+        phases.append(Phase(arms, budget // (arms * count), kept))
+        arms = kept
+    return phases
+
+
+def uniform_error(means: Sequence[float] | Floats, budget: int, epsilon: float) -> float:
+    """A bound on the error of equal plays of all arms: Σ p_a(⌊T/K⌋, 1)."""
+    _, top, others = split(means)
+    n = budget // (len(others) + 1)
+    return min(1.0, sum(overtaking(top, float(low), n, 1, epsilon) for low in others))
+
+
+def halving_error(means: Sequence[float] | Floats, budget: int, epsilon: float, keep: bool = False) -> float:
+    """A bound on the error of sequential halving; keep: whether sums also hold the earlier phases.
+
+    In a phase with s arms let q = ⌈s/4⌉. If the best arm is dropped, at least ⌈s/2⌉ - q + 1 arms overtake it that are
+    not among the q best, so (Markov) its probability is at most (s - q)/(⌈s/2⌉ - q + 1) times that of the arm of rank
+    q + 1. With `keep`, the arms of a phase depend on the sums: s - q is K - q, and all plays and numbers count.
+    """
+    _, top, others = split(means)
+    ranked, total, plays = np.sort(others)[::-1], 0.0, 0
+    for number, phase in enumerate(halvings(len(others) + 1, budget), 1):
+        q, plays = -(-phase.arms // 4), plays + phase.plays
+        n, numbers, several = (plays, number, len(others) + 1) if keep else (phase.plays, 1, phase.arms)
+        worst = overtaking(top, float(ranked[q - 1]), n, numbers, epsilon)
+        total += (several - q) / (phase.kept - q + 1) * worst
+    return min(1.0, total)

@@ -1,0 +1,190 @@
+"""One axis of ε for all kinds of privacy: conversions, places on the axis, words, and privacy profiles."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from privbandits_cli.accounting import gaussian
+from privbandits_cli.actions import privacy, run
+from privbandits_cli.analysis import curves
+from privbandits_cli.engine import Engine
+from privbandits_cli.engine.store import Store
+from privbandits_cli.experiment.config import ConfigError, load
+from privbandits_cli.experiment.plan import make_plan
+from privbandits_cli.figures import profile, table
+from privbandits_cli.games.players import Setting
+from privbandits_cli.plugins.registry import Registry
+from tests.cli.test_cli import call
+
+DELTA = 1e-6
+MIXED = """\
+experiment: mixed
+horizon: 300
+arms: 3
+trials: 12
+seed: 3
+checkpoints: 2
+adversary: {name: bernoulli, means: [0.9, 0.5, 0.1]}
+algorithms:
+  - kl_ucb
+  - {name: dp_klucb, epsilon: [0.5, 2]}
+  - {name: adac_ucb, rho: [0.01, 0.1]}
+  - {name: dp_ucb, epsilon: [1, 4], bonus: chernoff, counter: [tree, smooth]}
+  - {name: ldp_ucb, report: bernoulli, epsilon: 1}
+  - {name: ldp_ucb, report: bernoulli, epsilon: 3}
+summary: {centre: mean, bars: sd}
+plot: {against: epsilon, at_delta: 1e-6}
+"""
+
+
+def tuned(name, setting, **given):
+    return Registry().find("algorithms", name)(**given).tuned(setting)
+
+
+def laplace(epsilon, times=1):
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    return pld.from_laplace_mechanism(1 / epsilon, value_discretization_interval=1e-5).self_compose(times)
+
+
+def normal(mu):
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    return pld.from_gaussian_mechanism(1 / mu, value_discretization_interval=1e-5)
+
+
+def answer(epsilon):
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    return pld.from_randomized_response(2 / (1 + math.exp(epsilon)), 2)
+
+
+SETTING = Setting(2.0**10, 4)
+PAIRS = {
+    "dp_klucb": ({"epsilon": 0.7}, lambda one: laplace(0.7)),
+    "dp_ucb": (
+        {"epsilon": 2.0, "bonus": "chernoff", "counter": "tree"},
+        lambda one: laplace(2.0 / nodes(one), nodes(one)),
+    ),
+    "adac_ucb": ({"rho": 0.05}, lambda one: normal(math.sqrt(0.1))),
+    "gaussian_ts": ({"mu": 0.8}, lambda one: normal(0.8)),
+    "ldp_ucb": ({"epsilon": 1.5, "report": "bernoulli"}, lambda one: answer(1.5)),
+}
+
+
+def nodes(one):
+    return one._tree(SETTING).nodes
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("delta", [1e-3, DELTA])
+def test_converted_guarantees_agree_with_dp_accounting(name, delta):
+    given, law = PAIRS[name]
+    one = tuned(name, SETTING, **given)
+    ours, theirs = one.epsilon_at(SETTING, delta), law(one).get_epsilon_for_delta(delta)
+    assert ours == pytest.approx(theirs, rel=2e-3, abs=1e-4)
+    assert one.epsilon_at(SETTING, 0.05) < 0.99 * ours  # control: another δ has another ε
+
+
+def test_curves_stand_at_the_epsilon_of_their_guarantee(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    path.write_text(MIXED)
+    plan = make_plan(load(path))
+    run.run(plan, Store(tmp_path / "out"), Engine(), 1, ["test"])
+    found = table.read(tmp_path / "out")
+    (lines,) = found.panels.values()
+    at = {line.label: line.x.tolist() for line in lines}
+    mus = [math.sqrt(2 * rho) for rho in (0.01, 0.1)]
+    assert at["AdaC-UCB"] == pytest.approx([gaussian.epsilon_of(mu, DELTA) for mu in mus])
+    assert at["DP-KLUCB"] == [0.5, 2.0]  # equal to four digits
+    trees = [label for label in at if label.startswith("DP-UCB")]
+    assert len(trees) == 2 and all(len(at[label]) == 2 for label in trees)  # a counter is no number: a line for each
+    answers = [x for label, xs in at.items() if label.startswith("LDP-UCB") for x in xs]
+    assert answers == pytest.approx([1.0, 3.0])  # one line, though two entries
+    level = next(line for line in lines if line.algorithm == "kl_ucb")
+    assert level.level and found.x_label == "ε at δ = 1e-06"
+    assert found.remarks == ("ε is that of a game, but for LDP-UCB (one report)",)
+    plain = table.read(tmp_path / "out", against="epsilon")
+    assert plain.x_label == found.x_label  # `--kind against=epsilon` is the config's own axis
+
+
+def test_a_figure_says_what_epsilon_means_if_curves_differ(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    swept = MIXED.replace("report: bernoulli, epsilon: 1}", "report: bernoulli, epsilon: [1, 3]}")
+    swept = swept.replace("  - {name: ldp_ucb, report: bernoulli, epsilon: 3}\n", "")
+    path.write_text(swept.replace(", at_delta: 1e-6", "").replace("rho: [0.01, 0.1]", "rho: 0.1"))
+    run.run(make_plan(load(path, ["horizon=100"])), Store(tmp_path / "out"), Engine(), 1, ["test"])
+    assert table.read(tmp_path / "out").remarks == ("ε is that of a game, δ = 0, but for LDP-UCB (one report)",)
+    path.write_text(MIXED.replace(", at_delta: 1e-6", "").split("  - {name: adac")[0] + "plot: {against: epsilon}\n")
+    run.run(make_plan(load(path, ["horizon=100", "summary={centre: mean}"])), Store(tmp_path / "pure"), Engine(), 1, [])
+    assert table.read(tmp_path / "pure").remarks == ()  # control: all alike
+
+
+def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
+    """Curves of two δ on one line, as `best: [delta]` draws them: its δ is the larger one, whichever point is first."""
+    path = tmp_path / "mixed.yaml"
+    entries = (
+        "[{name: exp3_tau, tau: certified, epsilon: [1, 4], delta: [1e-6, 1e-2]}, {name: dp_exp3_lap, epsilon: [1, 4]}]"
+    )
+    text = MIXED.split("algorithms:")[0] + f"algorithms: {entries}\nsummary: {{centre: mean}}\n"
+    path.write_text(text + "plot: {against: epsilon, best: [delta]}\n")
+    run.run(make_plan(load(path)), Store(tmp_path / "out"), Engine(), 1, [])
+    found = curves.read(tmp_path / "out")
+    others = [curve for curve in found.every if curve.algorithm == "dp_exp3_lap"]
+    for deltas in ((1e-6, 1e-2), (1e-2, 1e-6)):
+        chosen = dict(zip(("1", "4"), deltas, strict=True))
+        tau = [
+            one
+            for one in found.every
+            if one.algorithm == "exp3_tau" and chosen[one.own["epsilon"]] == float(one.own["delta"])
+        ]
+        assert len(tau) == 2
+        shown = table.table(replace(found, drawn=[*tau, *others])).remarks
+        assert shown == ("ε is that of a game, δ = 0.01, but for DP-EXP3-Lap (δ = 0)",)
+
+
+def test_a_delta_of_the_axis_needs_an_axis_of_epsilon(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    path.write_text(MIXED.replace("against: epsilon, ", ""))
+    with pytest.raises(ConfigError, match="it says where curves stand on an axis of ε: write `against: epsilon`"):
+        load(path)
+
+
+def test_curves_without_a_guarantee_at_that_delta_are_left_out(tmp_path):
+    """EXP3-τ's printed ε holds at its own δ only; nothing is proved at a smaller one."""
+    path = tmp_path / "mixed.yaml"
+    path.write_text(
+        MIXED.replace("  - {name: dp_ucb, epsilon: [1, 4], bonus: chernoff, counter: [tree, smooth]}\n", "")
+    )
+    plan = make_plan(load(path))
+    run.run(plan, Store(tmp_path / "out"), Engine(), 1, ["test"])
+    manifest = (tmp_path / "out" / "manifest.json").read_text()
+    known = next(curve for curve in plan.curves if curve.algorithm.name == "adac_ucb")
+    text = manifest.replace(f'"converted": {known.algorithm.epsilon_at(known.setting, DELTA)!r}', '"converted": null')
+    assert text != manifest
+    (tmp_path / "out" / "manifest.json").write_text(text)
+    found = table.read(tmp_path / "out")
+    (lines,) = found.panels.values()
+    assert [len(line.x) for line in lines if line.algorithm == "adac_ucb"] == [1]
+    assert found.remarks[-1].startswith("no ε is proved at this δ, so left out: AdaC-UCB (")
+
+
+def test_profiles_are_drawn_to_a_file(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    path.write_text(MIXED)
+    experiment = load(path)
+    found = list(privacy.profiles(experiment))
+    assert [one.algorithm for one in found] == ["dp_klucb"] * 2 + ["adac_ucb"] * 2 + ["dp_ucb"] * 4 + ["ldp_ucb"] * 2
+    for one in found:
+        assert (np.diff(one.epsilon) <= 0).all()  # a larger δ never needs a larger ε
+    drawn = profile.figure(found)
+    assert [line.get_ydata().tolist() for line in drawn.axes[0].lines] == [one.delta.tolist() for one in found]
+    done = call("privacy", path, "--plot", tmp_path / "profile.svg")
+    assert done.exit_code == 0 and "ε" in (tmp_path / "profile.svg").read_text()
+    wrong = call("privacy", path, "--plot", tmp_path / "profile.gif")
+    assert wrong.exit_code == 2 and "unknown format 'gif'" in wrong.stderr
+    none = [one._replace(epsilon=one.epsilon * np.nan) for one in found]
+    with pytest.raises(ValueError, match="no ε is proved for any of these algorithms"):
+        profile.figure(none)

@@ -1,0 +1,90 @@
+"""Overtaking bounds and designs against reference values, grids and simulations."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privbandits_cli.identification import designs
+from tests.best_arm_reference import BUDGETS, DESIGNS, INSTANCES
+
+
+@pytest.mark.parametrize("arms", sorted({arms for arms, *_ in DESIGNS}))
+def test_reference_designs(arms):
+    for (n_arms, gap, epsilon), (users, formula) in DESIGNS.items():
+        if n_arms == arms:
+            assert n_arms * designs.one_shot_plays(n_arms, gap, epsilon, 0.05) == users
+            if epsilon < math.inf:
+                assert n_arms * designs.simple_one_shot_plays(n_arms, gap, epsilon, 0.05) == formula
+
+
+def test_reference_bounds_of_budgets():
+    for (name, instance, epsilon, budget), (_, bound) in BUDGETS.items():
+        if not math.isnan(bound):
+            means = INSTANCES[instance]
+            kept = name.endswith("cumulative")
+            found = (
+                designs.uniform_error(means, budget, epsilon)
+                if name == "uniform"
+                else designs.halving_error(means, budget, epsilon, kept)
+            )
+            assert found == pytest.approx(bound, rel=1e-5)
+
+
+def test_errors_are_below_their_bounds():
+    """The error rates of the reference, in 20,000 trials each."""
+    compared = 0
+    for (name, *_), (rate, bound) in BUDGETS.items():
+        if not math.isnan(bound) and bound < 1:
+            compared += 1
+            assert rate <= bound + 4 * math.sqrt(bound / 20_000), name
+    assert compared > 10
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 3.0, math.inf])
+def test_the_bound_is_the_least_on_a_grid_and_below_its_simple_form(epsilon):
+    for best, worse, n, numbers in ((0.6, 0.4, 50, 1), (0.9, 0.85, 400, 3), (1.0, 0.3, 10, 1), (0.5, 0.0, 20, 2)):
+        rates = min(epsilon, 30.0) * np.linspace(0, 1, 100_001)[:-1]
+        gains = np.log1p(best * np.expm1(-rates)) + np.log1p(worse * np.expm1(rates))
+        noise = -2 * numbers * np.log1p(-((rates / epsilon) ** 2)) if epsilon < math.inf else 0.0
+        found = designs.log_overtaking(best, worse, n, numbers, epsilon)
+        assert found == pytest.approx(min(0.0, float(np.min(n * gains + noise))), rel=1e-3, abs=1e-4)
+        assert math.exp(found) <= designs.simple_overtaking(best - worse, n, numbers, epsilon) * (1 + 1e-9)
+
+
+def test_overtaking_is_rarer_than_its_bound():
+    """For one Laplace number each; a bound that counts no noise is broken."""
+    rng, n, epsilon, trials = np.random.default_rng(5), 40, 0.2, 200_000
+    noise = rng.laplace(0, 1 / epsilon, (2, trials))
+    ahead = rng.binomial(n, 0.75, trials) - rng.binomial(n, 0.25, trials) + noise[0] - noise[1]
+    rate, slack = float(np.mean(ahead <= 0)), 4 * math.sqrt(1 / trials)
+    assert rate <= designs.overtaking(0.75, 0.25, n, 1, epsilon) + slack
+    assert rate > designs.overtaking(0.75, 0.25, n, 0, math.inf) + slack  # negative control
+
+
+def test_the_phases_of_halving():
+    assert designs.halvings(5, 100) == [(5, 6, 3), (3, 11, 2), (2, 16, 1)]
+    for n_arms in range(2, 40):
+        for budget in (200, 1001):
+            phases = designs.halvings(n_arms, budget)
+            assert sum(phase.arms * phase.plays for phase in phases) <= budget
+            assert phases[-1].kept == 1 and len(phases) == math.ceil(math.log2(n_arms))
+
+
+def test_a_design_of_one_play_less_is_too_short():
+    n = designs.one_shot_plays(5, 0.1, 0.5, 0.05)
+    means = designs.planning_means(5, 0.1)
+    assert means.tolist() == pytest.approx([0.55, 0.45, 0.45, 0.45, 0.45])
+    enough = [4 * designs.overtaking(0.55, 0.45, k, 1, 0.5) <= 0.05 for k in (n - 1, n)]
+    assert enough == [False, True]
+    assert designs.uniform_error(means, 5 * n, 0.5) <= 0.05 < designs.uniform_error(means, 5 * (n - 1), 0.5)
+
+
+def test_without_noise_the_bound_is_chernoffs():
+    """At ε = infinity the exact probability that one binomial number reaches another one is below the bound."""
+    n, best, worse = 30, 0.8, 0.5
+    k = np.arange(n + 1)
+    exact = float(stats.binom.pmf(k, n, best) @ stats.binom.sf(k - 1, n, worse))
+    bound = designs.overtaking(best, worse, n, 0, math.inf)
+    assert exact <= bound <= 30 * exact
