@@ -81,7 +81,7 @@ check: lint types test-all check-claims  ## check style, types, all tests and cl
 fig1: $(RUN)  ## run Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
 
-figures: $(RUN)  ## run every figure at full scale: about an hour on two cores
+figures: $(RUN)  ## run every figure at full scale: some hours on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
 
 counters: $(RUN)  ## compute the noise of fourteen counters: results/counters.png

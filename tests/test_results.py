@@ -47,7 +47,6 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("linucb_exact", 560),
     ("linucb_plain_dp", 160),
     ("linucb_time", 280),
-    ("linucb_time_full", 280),
     ("linucb_rho", 3_600),
     ("best_arm_budget", 37_800),
     ("best_arm_confidence", 10_880),

@@ -22,8 +22,8 @@ HEAD = """\
 
 In a fresh clone `make install` creates the environment, and each command below, run from `.venv/bin/`, writes the file
 beside it. In the same folder it writes the figure as PNG and SVG, `summary.csv`, `final.csv`, `config.yaml`,
-`manifest.json` and `ro-crate-metadata.json`. `make figures` runs all figures except `linucb_time_full`. The minutes are
-those between the start and the end of the run that the manifest records.
+`manifest.json` and `ro-crate-metadata.json`. `make figures` runs all figures. The minutes are those between the start
+and the end of the run that the manifest records.
 
 The same versions on the same kind of processor give the same CSVs, byte for byte, whatever the number of cores, and
 even after an interruption. The manifest records the versions, the processor and the SHA-256 of both CSVs, and the crate
