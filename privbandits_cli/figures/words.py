@@ -9,7 +9,7 @@ from privbandits_cli.figures.mpl import inches
 def wrapped(text: str, width: float, size: float) -> str:
     """The text on lines of at most this width in inches, in a size in points; a word that is longer is parted."""
     lines = [""]
-    for part in re.findall(r"\n|[^\s]+|[^\S\n]+", text):
+    for part in re.findall(r"\n|[^\s]+(?: %)?|[^\S\n]+", text):  # a number stays with its %
         if part == "\n":
             lines.append("")
         elif inches(lines[-1] + part, size) <= width:
