@@ -24,7 +24,13 @@ SHOWN = (
     *("linucb", "lints", "dp_linucb", "ldp_linucb", "squarecb", "bpo"),
 )
 BEST_ARM = tuple(name for name, model in Registry().every("algorithms") if model.game == "best_arm")
-NO_PICTURE = ("log", "replay", "table", *BEST_ARM)  # they play a file of the user's own, or a game without regret
+NO_PICTURE = (
+    "log",
+    "replay",
+    "ratings",
+    "table",
+    *BEST_ARM,
+)  # they play a file of the user's own, or a game without regret
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,9 @@ class Parameters(PlaysActions):
     display = "Log"
     estimate = "T times the value of the best single action (SNIPS on the whole log) minus the rewards of the replay"
 
-    path: str = Field(description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory")
+    path: str = Field(
+        description="a .csv, .tsv, .jsonl, .arff, .parquet or .npy file, relative to the working directory"
+    )
     action: str | None = Field(None, description="the column of the actions; default: `action`, `arm` or `a`")
     reward: str | None = Field(None, description="the column of the rewards, in [0, 1]; default: `reward` or `r`")
     propensity: str | None = Field(
@@ -54,7 +56,10 @@ class Parameters(PlaysActions):
         description="the column of the probabilities with which the actions were taken; default: `propensity`, `prob`, "
         "`pscore` or `p`",
     )
-    features: list[str] | None = Field(None, description="the columns of features; default: all others")
+    features: list[str] | None = Field(
+        None,
+        description="the columns of features; default: all others, and in the Open Bandit Dataset those of the user",
+    )
 
     def read(self, path: str) -> Logged:
         """The log in a file."""

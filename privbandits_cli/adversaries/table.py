@@ -31,8 +31,8 @@ class Parameters(PlaysRows, PlaysActions):
     counts = "wrong classes"
 
     path: str = Field(
-        description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory, or a table of the "
-        "package: `breast_cancer`, `digits`, `iris` or `wine`, with the target `class`"
+        description="a .csv, .tsv, .jsonl, .arff, .parquet or .npy file, relative to the working directory, or a table "
+        "of the package: `breast_cancer`, `digits`, `iris` or `wine`, with the target `class`"
     )
     target: str | int = Field(description="the column of the classes: its name, or its place, from 1")
     features: list[str] | None = Field(None, description="the columns of features; default: all others")

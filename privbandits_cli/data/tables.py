@@ -1,7 +1,7 @@
 """Tables with classes: rows of features, each with the class that it belongs to.
 
-CSV and Parquet files are read with pyarrow, which reads every number exactly. The columns of a CSV are separated by
-commas, semicolons or tabs. A text column becomes a column of 0 and 1 for each of its texts. If half of its texts, or
+CSV, ARFF and Parquet files are read with pyarrow, which reads every number exactly. The columns of a CSV are separated
+by commas, semicolons or tabs. A text column becomes a column of 0 and 1 for each of its texts. If half of its texts, or
 half of its rows, are numbers, the others are taken for mistakes. With n rows and p features a table takes 8 n p bytes
 in each process. While it is read it takes twice that, and from a CSV five times, as pyarrow keeps the texts until it
 knows the types. The last four are kept.
@@ -31,6 +31,7 @@ AS_THE_FIRST = "a line has as many columns as the first; delete comments, and se
 CHOOSE = "name the columns to use, `features: [...]`"
 NUMBERS_OR_TEXTS = f"make them numbers or texts, or {CHOOSE}"
 PART = 2**16  # rows that are looked at together
+ATTRIBUTE = re.compile(r"""@attribute\s+('[^']*'|"[^"]*"|\S+)""", re.IGNORECASE)  # of an ARFF file
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 UNIT = re.compile(rf"(?:{NUMBER.pattern}) ?([^\W\d_]+)")  # 0.86 kg
 
@@ -401,10 +402,33 @@ def _read(path: str) -> Iterator[Any]:
 
 
 def _csv_options(path: str) -> dict[str, Any]:
+    """How pyarrow reads a CSV, or the rows of an ARFF file, which stand in a CSV below names of another form."""
     from pyarrow import csv
 
+    texts = {"strings_can_be_null": True, "quoted_strings_can_be_null": False}
+    one = {"use_threads": False}  # by several threads, errors have no row
+    if format_of(path) == "arff":
+        names, above = _arff_header(path)
+        return {
+            "read_options": csv.ReadOptions(column_names=names, skip_rows=above, **one),
+            "parse_options": csv.ParseOptions(quote_char="'", escape_char="\\"),
+            "convert_options": csv.ConvertOptions(null_values=["?"], **texts),
+        }
     return {
-        "read_options": csv.ReadOptions(use_threads=False),  # by several threads, errors have no row
+        "read_options": csv.ReadOptions(**one),
         "parse_options": csv.ParseOptions(delimiter=separator(first_line(path))),
-        "convert_options": csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False),
+        "convert_options": csv.ConvertOptions(**texts),
     }
+
+
+def _arff_header(path: str) -> tuple[list[str], int]:
+    """The names of the columns of an ARFF file, as OpenML keeps tables, and the number of the line @DATA."""
+    names = []
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            text = line.decode("utf-8-sig").strip()
+            if found := ATTRIBUTE.match(text):
+                names.append(found[1].strip("'\""))
+            if text.lower() == "@data":
+                return names, number
+    raise ValueError(f"{path}: an ARFF table has a line @DATA above its rows")
