@@ -40,9 +40,9 @@ def plan(
 ) -> None:
     """Find out how many users a study needs.
 
-    Which of K arms has the largest mean reward, if it leads all others by the gap? Two arms are an A/B test. For each
-    design: the users it takes, what it guarantees, and what it does not. Rewards are between 0 and 1, and a user is
-    played once.
+    Which of K versions (arms) has the largest mean reward, if it leads all others by the gap? Two are an A/B test. For
+    each design: the users it takes, what it guarantees, and what it does not. Rewards are between 0 and 1, and each
+    user counts once.
 
     \b
     Examples:

@@ -352,11 +352,12 @@ def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row
     """The designs of a study in words, and their users over ε."""
     from privbandits_cli.actions import plan
 
-    print(filled(plan.opening(asked, designs[0].epsilon)) + "\n")
-    for number, row in enumerate(designs, 1):
+    for paragraph in (plan.opening(asked, designs[0].epsilon), *plan.advice(asked, designs)):
+        print(filled(paragraph) + "\n")
+    for number, row in plan.numbered(designs):
         words, (before, behind) = plan.explained(asked, row), USERS[row.design]
         users = f"{before}{row.users:,}{behind}" if row.users else "not simulated"
-        print(f"{number}. {words.title}: {users}")
+        print(f"{number} {words.title}: {users}".strip())
         for name, text in (
             ("", words.how),
             ("Guaranteed: ", words.guaranteed),
@@ -365,14 +366,14 @@ def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row
             if text:
                 print(filled(f"{name}{text}", "   "))
         print()
-    heads = {"floor": "1 impossible below", "one_shot": "2 one release", "looks": "4 a few looks"}
+    heads = {"one_shot": "1 one release", "looks": "2 a few looks", "floor": "no fewer than"}
     made = {epsilon: {row.design: row for row in table if row.epsilon == epsilon} for epsilon in plan.ordered(table)}
     shown = [design for design in heads if any(design in rows for rows in made.values())]
     cells = [
         [plan.level(epsilon), *(f"{rows[design].users:,}" for design in shown), f"{rows['one_shot'].price:.2f}"]
         for epsilon, rows in made.items()
     ]
-    print_table(["ε", *(heads[design] for design in shown), "price of 2"], cells)
+    print_table(["ε", *(heads[design] for design in shown), "price of 1"], cells)
     print()
     for paragraph in plan.closing(asked):
         print(filled(paragraph))
