@@ -9,7 +9,7 @@ knows the types. The last four are kept.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -399,6 +399,24 @@ def _read(path: str) -> Iterator[Any]:
             yield frame.column(0)
             frame = frame.remove_column(0)
     pyarrow.default_memory_pool().release_unused()
+
+
+def write_parquet(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write named columns of equal length as a Parquet file; a column with texts and numbers becomes one of texts.
+
+    Raises OSError, or ValueError if pyarrow is missing.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ValueError(f"{path}: this needs pyarrow, which is missing: pip install 'privbandits[tables]'") from error
+    texts = {name for name, cells in columns.items() if any(isinstance(cell, str) for cell in cells)}
+    made = {
+        name: [None if cell is None else str(cell) for cell in cells] if name in texts else list(cells)
+        for name, cells in columns.items()
+    }
+    parquet.write_table(pyarrow.table(made), path)
 
 
 def _csv_options(path: str) -> dict[str, Any]:

@@ -273,7 +273,7 @@ def test_a_delta_of_0_or_just_above_1_is_refused_in_words_that_are_true(command)
 def test_help_lists_the_commands_in_the_order_of_use():
     listed = re.findall(r"^  ([a-z]+)  ", call("--help").stdout.partition("Commands:")[2], re.MULTILINE)
     wanted = (
-        "run merge slurm plot report check compare evaluate plan",
+        "run merge slurm plot report cite check compare evaluate plan",
         "new list show privacy tune audit validate schema",
     )
     assert listed == " ".join(wanted).split()
