@@ -7,6 +7,10 @@ has a design at an ε:
 - `one_shot`: equal plays, one noisy sum of each arm, and the arm with the largest one.
 - `sequential`: it goes on until the evidence is large enough (`dp_tt`, `dp_sprt`). Its users are simulated.
 - `looks`: a few planned looks, and a fixed number of users at most (`identification.looks`).
+
+If one person is in up to m rounds, ε is that of a person, and users are rounds. A sum moves by at most m with a person,
+so every design has the noise of ε/m: no smaller noise hides a person whose m rounds are all of one arm. The floor is
+that of ε, because a person may be in one round only.
 """
 
 import math
@@ -62,12 +66,16 @@ class Row(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Which of K arms is best, if it leads all others by `gap` around `centre`; δ: the probability of an error."""
+    """Which of K arms is best, if it leads all others by `gap` around `centre`; δ: the probability of an error.
+
+    rounds: m, the most rounds that one person is in.
+    """
 
     arms: int
     gap: float
     delta: float
     centre: float = 0.5
+    rounds: int = 1
 
     def means(self, times: int = 1) -> Floats:
         """The means of an instance whose lead is so many times the gap."""
@@ -79,11 +87,11 @@ class Comparison(NamedTuple):
 
     def one_shot(self, epsilon: float) -> int:
         """The users of one release."""
-        return self.arms * one_shot_plays(self.arms, self.gap, epsilon, self.delta, self.centre)
+        return self.arms * one_shot_plays(self.arms, self.gap, epsilon / self.rounds, self.delta, self.centre)
 
     def looks(self, epsilon: float) -> looks.Looks:
         """The plan of a few looks."""
-        return looks.planned(self.arms, self.gap, epsilon, self.delta, self.centre)
+        return looks.planned(self.arms, self.gap, epsilon / self.rounds, self.delta, self.centre)
 
     def leads(self) -> Sequence[int]:
         """The multiples of the gap that are simulated: 1, and 2 if the means are in [0, 1]."""
@@ -91,11 +99,15 @@ class Comparison(NamedTuple):
 
 
 class Test(NamedTuple):
-    """Whether a rate is at most `null` or at least `alternative`; δ: the probability of each of the two errors."""
+    """Whether a rate is at most `null` or at least `alternative`; δ: the probability of each of the two errors.
+
+    rounds: m, the most rounds that one person is in.
+    """
 
     null: float
     alternative: float
     delta: float
+    rounds: int = 1
 
     def floor(self, epsilon: float) -> int:
         """Wald's bound without privacy, at the worse one of the two rates; privacy can only raise it."""
@@ -104,7 +116,11 @@ class Test(NamedTuple):
 
     def one_shot(self, epsilon: float) -> int:
         """The users of one release."""
-        return one_shot_test(self.null, self.alternative, epsilon, self.delta)[0]
+        return self.release(epsilon)[0]
+
+    def release(self, epsilon: float) -> tuple[int, float]:
+        """The users of one release, and the share of successes above which it says `alternative`."""
+        return one_shot_test(self.null, self.alternative, epsilon / self.rounds, self.delta)
 
 
 Question = Comparison | Test
@@ -117,6 +133,7 @@ def question(
     centre: float = 0.5,
     null: float | None = None,
     alternative: float | None = None,
+    rounds: int = 1,
 ) -> Question:
     """What is asked of a study; ValueError with what to write instead if the numbers make no sense."""
     if arms < 1:
@@ -124,9 +141,10 @@ def question(
     if not 0 < delta < 0.5:
         hint = percent(delta) or "0.05 means that 5 % of such studies may err"
         raise ValueError(f"delta {exact(delta)} must be above 0 and below 0.5: {hint}")
-    return (
+    made = (
         _test(gap, delta, null, alternative) if arms == 1 else _comparison(arms, gap, delta, centre, null, alternative)
     )
+    return made._replace(rounds=rounds)
 
 
 def _comparison(
@@ -250,7 +268,8 @@ def described(
     """All as plain data: what is asked, the designs in words, the table over ε, and the points of a figure."""
     words = [row._asdict() | explained(asked, row)._asdict() for row in designs]
     points = {"figure": [row._asdict() for row in drawn]} if drawn else {}
-    return {"question": asked._asdict(), "designs": words, "table": [row._asdict() for row in table], **points}
+    question = {name: value for name, value in asked._asdict().items() if name != "rounds" or value > 1}
+    return {"question": question, "designs": words, "table": [row._asdict() for row in table], **points}
 
 
 def titled(asked: Question) -> str:
@@ -301,12 +320,16 @@ def _studies(
 
 
 def learner(asked: Question, epsilon: float) -> best_arm.Algorithm:
-    """The sequential design, not tuned; its constants are chosen before the study, so that they cost nothing."""
+    """The sequential design, not tuned; its constants are chosen before the study, so that they cost nothing.
+
+    epsilon: that of a person; the design's own is the m-th part of it.
+    """
+    own = epsilon / asked.rounds
     if isinstance(asked, Test):
-        return dp_sprt.Parameters(epsilon=epsilon, mu0=asked.null, mu1=asked.alternative)
+        return dp_sprt.Parameters(epsilon=own, mu0=asked.null, mu1=asked.alternative)
     n = asked.one_shot(epsilon) // asked.arms
-    first = max(math.ceil(dp_tt.NOISE / epsilon), math.ceil(n / 4))
-    return dp_tt.Parameters(epsilon=epsilon, bonus=3.0, growth=0.5, first=first)
+    first = max(math.ceil(dp_tt.NOISE / own), math.ceil(n / 4))
+    return dp_tt.Parameters(epsilon=own, bonus=3.0, growth=0.5, first=first)
 
 
 # ------------------------------------------------------------------------------------------ in words
@@ -326,14 +349,17 @@ def opening(asked: Question, epsilon: float) -> str:
     """What is asked of the study."""
     privacy = "without privacy" if epsilon == math.inf else f"with privacy ε = {epsilon:g}"
     wrong = f"The answer may be wrong with probability δ = {asked.delta:g}."
+    one = "Each user counts once."
+    if asked.rounds > 1:
+        one = f"One person is in up to {asked.rounds:,} rounds, and every user below is one round."
     if isinstance(asked, Test):
         rates = f"at most {asked.null:g}, or at least {asked.alternative:g}"
-        return f"Is a rate {rates}, {privacy}? {wrong} Each user counts once."
+        return f"Is a rate {rates}, {privacy}? {wrong} {one}"
     low, high = (f"{asked.centre + sign * 0.5 * asked.gap:g}" for sign in (-1, 1))
     return (
         f"Which of {asked.arms} versions (arms) has the largest mean reward, {privacy}? Planned for a best version "
-        f"with mean {high}, and {low} for all others: a lead of {asked.gap:g}. {wrong} Users are split at random. "
-        "Each sees one version, and counts once."
+        f"with mean {high}, and {low} for all others: a lead of {asked.gap:g}. {wrong} Users are split at random, "
+        f"and each sees one version. {one}"
     )
 
 
@@ -383,10 +409,18 @@ def closing(asked: Question) -> list[str]:
     if isinstance(asked, Comparison):
         price += " no fewer than: on average, for a design that is right whatever the lead is, as 3 is."
     seen = "" if isinstance(asked, Test) else "which version each user saw, the noisy sums, "
+    if asked.rounds == 1:
+        return [
+            price,
+            f"ε bounds what anybody learns of one user from {seen}the end of the study, and the answer. A user who "
+            "counts r times, in this study or others on the same people, has r ε.",
+        ]
     return [
         price,
-        f"ε bounds what anybody learns of one user from {seen}the end of the study, and the answer. A user who counts "
-        "r times, in this study or others on the same people, has r ε.",
+        f"ε bounds what anybody learns of one person, whose {asked.rounds:,} rounds may all be of one version, from "
+        f"{seen}the end of the study, and the answer: the noise is {asked.rounds:,} times that for one round. Rounds "
+        "of one person resemble each other, so that they tell less than as many people do; the probabilities of errors "
+        "hold for independent rounds only.",
     ]
 
 
@@ -428,8 +462,8 @@ def _private(epsilon: float) -> str:
     return "" if epsilon == math.inf else "private "
 
 
-def _noise(epsilon: float) -> str:
-    return f"Laplace noise of scale 1/ε = {1 / epsilon:.4g}"
+def _noise(asked: Question, epsilon: float) -> str:
+    return f"Laplace noise of scale {asked.rounds}/ε = {asked.rounds / epsilon:.4g}"
 
 
 def _floor(asked: Comparison, row: Row) -> Words:
@@ -451,7 +485,7 @@ def _known(asked: Comparison) -> str:
 
 
 def _one_shot(asked: Comparison, row: Row) -> Words:
-    noisy = f", with {_noise(row.epsilon)} added to each sum" if row.epsilon < math.inf else ""
+    noisy = f", with {_noise(asked, row.epsilon)} added to each sum" if row.epsilon < math.inf else ""
     how = (
         f"Show each version to {counted(row.each or 0, 'user')}. At the end, and only then, add up each version's "
         f"rewards{noisy}. The answer is the version with the largest sum."
@@ -530,8 +564,8 @@ def _test_floor(asked: Test, row: Row) -> Words:
 
 
 def _test_one_shot(asked: Test, row: Row) -> Words:
-    n, at = one_shot_test(asked.null, asked.alternative, row.epsilon, asked.delta)
-    noisy = f" with one number of {_noise(row.epsilon)} added" if row.epsilon < math.inf else ""
+    n, at = asked.release(row.epsilon)
+    noisy = f" with one number of {_noise(asked, row.epsilon)} added" if row.epsilon < math.inf else ""
     how = (
         f"Count the successes of {counted(n, 'user')}{noisy}. Say {asked.alternative:g} if the count is above "
         f"{n * at:,.1f}, else {asked.null:g}."

@@ -33,6 +33,7 @@ from pydantic import Field
 
 from privbandits_cli.data.files import PlaysActions
 from privbandits_cli.data.logs import Logged, logged
+from privbandits_cli.data.tables import people_of
 from privbandits_cli.games.contextual import Setting
 from privbandits_cli.games.logged import Events, new_place
 from privbandits_cli.numerics.text import exact
@@ -76,6 +77,10 @@ class Parameters(PlaysActions):
         factor, none = log.factor * half, np.zeros((setting.known().dimension, setting.n_arms))
         best = float(log.single_values().max())
         return Events(new_place(), order, log.rows, log.low, factor, half, log.actions, log.rewards, best, none, none)
+
+    def rounds_per_person(self, column: str, setting: Setting) -> int:
+        """As many as the person has events: each is kept at most once, and all of them may be."""
+        return min(int(np.bincount(people_of(self.path, column, self.features)).max()), int(setting.horizon))
 
     def file_errors(self, setting: Setting) -> Iterator[str]:
         log = self.read(self.path)

@@ -20,7 +20,7 @@ from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.data.files import PlaysActions, PlaysRows
-from privbandits_cli.data.tables import Labelled, labelled
+from privbandits_cli.data.tables import Labelled, labelled, people_of
 from privbandits_cli.games.contextual import Floats, Setting
 
 
@@ -62,6 +62,13 @@ class Parameters(PlaysRows, PlaysActions):
                 arms[:n, a * width + 1 : (a + 1) * width, a] = scaled
             means[:n] = labels[:, None] == np.arange(k)
             yield arms[:n], means[:n]
+
+    def rounds_per_person(self, column: str, setting: Setting) -> int:
+        people = people_of(self.file, column, self.features)
+        passes, rest = divmod(int(setting.horizon), len(people))
+        last = people[:rest] if self.order == "file" else people[: len(people) * (rest > 0)]
+        counts = passes * np.bincount(people) + np.bincount(last, minlength=int(people.max()) + 1)
+        return min(int(counts.max()), int(setting.horizon))
 
     def file_errors(self, setting: Setting) -> Iterator[str]:
         table = self.read(self.file)

@@ -50,7 +50,8 @@ def _table(plan: Plan, numbers: Iterable[str], rows: Iterable[dict[str, Any]]) -
     """A CSV with the names of curves, these columns, and the swept parameters."""
     swept = swept_columns(plan)
     names = [name for name in NAMES if name not in swept]
-    columns = ("experiment", *CURVE, *names, "parameters", *numbers, *swept)
+    unit = ("rounds_per_person",) if any(curve.setting.rounds_per_person > 1 for curve in plan.curves) else ()
+    columns = ("experiment", *CURVE, *names, *unit, "parameters", *numbers, *swept)
     return csv_text([columns, *([row.get(name, "") for name in columns] for row in rows)])
 
 
@@ -80,7 +81,7 @@ def _stopping_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
     for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
-            numbers = stopping.of_curve(curve, best_arm.outcomes(x), plan.guarantees[curve.key])
+            numbers = stopping.of_curve(curve, best_arm.outcomes(x), curve.algorithm.guarantee(curve.setting))
             yield _described(plan, curve) | {"trials": len(trials)} | numbers
 
 
@@ -129,5 +130,6 @@ def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     guarantee = (getattr(promised, name, None) for name in ("epsilon", "delta", "status"))
     names = (curve.key, curve.adversary.name, curve.algorithm.name, curve.label, panel, curve.label.base, *guarantee)
     shared = {"experiment": plan.name} | dict(zip((*CURVE, *NAMES), names, strict=True))
+    shared["rounds_per_person"] = curve.setting.rounds_per_person
     own = dict.fromkeys(swept_columns(plan), "") | dict(curve.swept)  # a swept parameter may have one of these names
     return shared | own

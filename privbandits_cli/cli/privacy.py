@@ -1,11 +1,12 @@
 """`privacy`, `tune`, `audit`: privacy guarantees, the parameters that reach them, and attempts to refute them."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import OK, VIOLATED, app, dumps, fail, reported
+from privbandits_cli.cli.app import OK, VIOLATED, app, dumps, fail, fitted, reported
 from privbandits_cli.cli.include import announced, registry_with
 from privbandits_cli.cli.options import (
     Arms,
@@ -15,6 +16,7 @@ from privbandits_cli.cli.options import (
     Horizon,
     Include,
     Overrides,
+    RoundsPerPerson,
     Space,
     complete_name,
     level,
@@ -65,13 +67,14 @@ def tune(
     space: Space = None,
     dimension: Dimension = None,
     base: Annotated[str | None, typer.Option(help="The base algorithm of a wrapper.")] = None,
+    rounds_per_person: RoundsPerPerson = 1,
     include: Include = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the parameters for a given ε.
 
     Shows the parameters with the smallest regret bound among those whose proved ε is at most the target, and the
-    paper's choice for comparison.
+    paper's choice for comparison. With --rounds-per-person, ε is that of a person who is in so many rounds.
     """
     from pydantic import ValidationError
 
@@ -83,7 +86,7 @@ def tune(
     with reported(KeyError, ValueError):
         try:
             size = Size(horizon, arms, space, dimension)
-            rows = privacy.tune(registry, algorithm, base, epsilon, delta, size)
+            rows = privacy.tune(registry, algorithm, base, epsilon, delta, size, rounds_per_person)
         except ValidationError as error:
             first = error.errors()[0]
             hint = "; name one with --base" if first["loc"] == ("base",) else ""
@@ -115,4 +118,7 @@ def audit(
     experiment = load(config, overrides, include=include or (), admit=announced())
     rows = audit.audit_experiment(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
+    if any(matchup.setting.rounds_per_person > 1 for matchup in experiment.matchups):
+        note = "note: an audit changes the data of one round, so it tests the guarantee of one round, not of a person"
+        print(fitted(note), file=sys.stderr)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

@@ -123,6 +123,18 @@ def columns_of(path: str, wanted: Collection[str] | None = None) -> dict[str, Co
     return dict(read(path, names_of(path, stamp(path)) if wanted is None else wanted))
 
 
+def people_of(path: str, column: str, features: Sequence[str] | None) -> Ints:
+    """Whose each row is, `[rows]`, numbered; features: those that were chosen. ValueError if this is no such column."""
+    check_is_file(path, READ_AS)
+    names = names_of(path, stamp(path))
+    if column not in names:
+        raise ValueError(f"{path}: no column is called {column!r}: `person` is one of {', '.join(names)}")
+    if features is None or column in features:
+        raise ValueError(f"{path}: column {column!r} says whose a row is, and is a feature, too: {CHOOSE} without it")
+    found = columns_of(path, {column})[column]
+    return found.places if isinstance(found, Texts) else np.unique(found, return_inverse=True)[1]
+
+
 def chosen_of(path: str, names: Sequence[str], own: Sequence[str], features: Sequence[str] | None) -> tuple[str, ...]:
     """The names of the columns of features; own: the columns that are none. ValueError if one does not exist."""
     others = tuple(name for name in names if name not in own)

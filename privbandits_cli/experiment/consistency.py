@@ -25,6 +25,7 @@ SETTING = {
     "dimension",
     "feedback",
     "confidence",
+    "unit",
 }  # what a setting is made of
 SWEEPABLE = ("horizon", "set", "dimension", "confidence")
 MOST_CURVES = 10_000
@@ -110,6 +111,15 @@ def _planned(keys: Keys, given: set[str]) -> Iterator[Error]:
         yield Error(("planned_horizon",), message)
 
 
+def _unit(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.unit is not None and (keys.unit.rounds_per_person is None) == (keys.unit.person is None):
+        message = "write `{rounds_per_person: m}`, or, for a log or a table, `{person: COLUMN}`: one of the two"
+        yield Error(("unit",), message)
+    elif keys.unit is not None and keys.unit.person is not None and keys.game != "contextual":
+        message = f"the game {keys.game} plays neither a log nor a table: set `unit: {{rounds_per_person: m}}`"
+        yield Error(("unit", "person"), message)
+
+
 def _polytope(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.game != "linear" or not isinstance(keys.set, Inequalities):
         return
@@ -136,6 +146,7 @@ RULES: tuple[tuple[set[str], Rule], ...] = (
     ({"game", "arms", "set", "dimension"}, _single),
     ({"game", "horizon", "planned_horizon"}, _planned),
     ({"game", "set"}, _polytope),
+    ({"game", "unit"}, _unit),
 )
 
 

@@ -18,6 +18,15 @@ class Grid(_Section):
     spacing: Literal["linear", "log"] = "linear"
 
 
+class Unit(_Section):
+    """Whose data a guarantee is about: those of one person, who is in several rounds."""
+
+    rounds_per_person: int | None = Field(None, ge=1, le=10**9, description="m, the most rounds that one person is in")
+    person: str | None = Field(
+        None, description="or, for a log or a table: the column of the file that says whose row it is"
+    )
+
+
 class Summary(_Section):
     """The statistic that summarises the trials of a curve, and the error bars that show their spread."""
 
@@ -135,6 +144,7 @@ class Keys(_Section):
         description="game best_arm: the least probability of a right answer, and `horizon` is the most rounds of a "
         "trial; or a list. Left out, `horizon` is a fixed budget",
     )
+    unit: Unit | None = Field(None, description="whose data the guarantees are about; left out: a round is a person")
     trials: int = Field(ge=1, le=10**8, description="N, the number of independent repetitions")
     seed: int = Field(0, ge=0)
     checkpoints: Annotated[int, Field(ge=1, le=100_000)] | list[Annotated[int, Field(ge=1)]] | Grid = Field(

@@ -18,6 +18,11 @@ def listed(value: Any) -> list[Any]:
 
 def settings(keys: Keys) -> list[Setting]:
     """A setting for each horizon and, within a horizon, for each decision set or dimension."""
+    most = (keys.unit.rounds_per_person if keys.unit else None) or 1
+    return [setting._replace(rounds_per_person=min(most, int(setting.horizon))) for setting in _settings(keys)]
+
+
+def _settings(keys: Keys) -> list[Setting]:
     horizons = listed(keys.horizon)
     if keys.game == "bandit":
         return [Setting(horizon, n_arms(keys, 1)) for horizon in horizons]
