@@ -20,7 +20,7 @@ def settings(keys: Keys) -> list[Setting]:
     """A setting for each horizon and, within a horizon, for each decision set or dimension."""
     horizons = listed(keys.horizon)
     if keys.game == "bandit":
-        return [Setting(horizon, n_arms(keys, 1)) for horizon in horizons]
+        return [Setting(horizon, n_arms(keys, 1), switches=keys.switches or 0) for horizon in horizons]
     if keys.game == "best_arm":
         pairs = product(horizons, listed(keys.confidence))
         return [Setting(horizon, n_arms(keys, 1), confidence=confidence) for horizon, confidence in pairs]
@@ -29,7 +29,8 @@ def settings(keys: Keys) -> list[Setting]:
             Setting(keys.planned_horizon or horizon, n_arms(keys, d), contexts=Contexts(d, fixed=True))
             for horizon, d in product(horizons, listed(keys.dimension))
         ]
-    return [Setting(horizon, space.dimension, space=space) for horizon, space in product(horizons, spaces(keys))]
+    pairs, switches = product(horizons, spaces(keys)), keys.switches or 0
+    return [Setting(horizon, space.dimension, space=space, switches=switches) for horizon, space in pairs]
 
 
 def n_settings(keys: Keys) -> int:
