@@ -645,6 +645,25 @@ def test_the_price_of_privacy_over_experts():
     assert states(LINEAR, "With ten experts at ε = 1 its regret is {}:", dartboard)
 
 
+def test_experts_at_equal_privacy():
+    def at(label):
+        return worst("experts_private", panel="gap 0.2", label=label)
+
+    words = "the local regret is {} with Gaussian and {} with Laplace noise, and {} with a central BLT. FTRL, which is"
+    labels = (
+        "Local: RW-FTPL (ε = 1, δ = 1e-06)",
+        "Local: noisy FTRL (ε = 1)",
+        "Central: DP-FTRL, BLT (ε = 1, δ = 1e-06)",
+    )
+    assert states(LINEAR, words + " not private, has {}.", *map(at, labels), at("FTRL, not private"))
+    assert states(LINEAR, "and its regret is {} here.", at("Central: RNM-FTNL, Gumbel (ε = 1)"))
+    means: dict[str, list[float]] = {}
+    for row in records("experts_dynamic/summary.csv"):
+        means.setdefault(row["algorithm"], []).append(float(row["mean"]))
+    slopes = [np.polyfit(np.log([2**14, 2**16, 2**18]), np.log(own), 1)[0] for own in means.values()]
+    assert states(LINEAR, "with slopes from {} to {}.", f"{min(slopes):.2f}", f"{max(slopes):.2f}")
+
+
 def test_the_thresholds_of_free_privacy_are_those_of_the_tables():
     """Each with the row and the column that it comes from."""
     lines = (committed() / "results" / "price_tables.md").read_text(encoding="utf-8").splitlines()

@@ -41,6 +41,8 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("thompson_private", 840),
     ("trust", 3_600),
     ("uneven_noise", 240),
+    ("experts_private", 2_784),
+    ("experts_dynamic", 288),
     ("zcdp_price", 900),
     ("gope_price", 800),
     ("linucb_dimension", 3_400),

@@ -13,8 +13,8 @@ from privbandits_cli.experiment.variants import Variant
 FOREIGN = {
     "bandit": ("set", "dimension", "feedback", "planned_horizon", "confidence"),
     "linear": ("arms", "planned_horizon", "confidence"),
-    "contextual": ("set", "feedback", "confidence"),
-    "best_arm": ("set", "dimension", "feedback", "planned_horizon"),
+    "contextual": ("set", "feedback", "confidence", "switches"),
+    "best_arm": ("set", "dimension", "feedback", "planned_horizon", "switches"),
 }
 SETTING = {
     "game",
@@ -26,6 +26,7 @@ SETTING = {
     "feedback",
     "confidence",
     "unit",
+    "switches",
 }  # what a setting is made of
 SWEEPABLE = ("horizon", "set", "dimension", "confidence")
 MOST_CURVES = 10_000
@@ -101,6 +102,11 @@ def _single(keys: Keys, given: set[str]) -> Iterator[Error]:
         yield Error(("dimension",), "a single expert leaves nothing to choose: take at least 2")
 
 
+def _dynamic(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.switches and keys.game == "linear" and (given & {"set"}) and listed(keys.set) != ["simplex"]:
+        yield Error(("switches",), "sequences are of arms or of experts: set `set: simplex`, or leave it out")
+
+
 def _planned(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.game != "contextual" or keys.planned_horizon is None:
         return
@@ -144,6 +150,7 @@ RULES: tuple[tuple[set[str], Rule], ...] = (
     ({"game", "arms"}, _foreign),
     ({"game", "set"}, _needed),
     ({"game", "arms", "set", "dimension"}, _single),
+    ({"game", "set", "switches"}, _dynamic),
     ({"game", "horizon", "planned_horizon"}, _planned),
     ({"game", "set"}, _polytope),
     ({"game", "unit"}, _unit),

@@ -145,6 +145,11 @@ class Keys(_Section):
         "trial; or a list. Left out, `horizon` is a fixed budget",
     )
     unit: Unit | None = Field(None, description="whose data the guarantees are about; left out: a round is a person")
+    switches: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None,
+        description="games bandit and linear, with experts: S; regret is counted against the best sequence of arms "
+        "that has at most S switches. Left out, against the best arm",
+    )
     trials: int = Field(ge=1, le=10**8, description="N, the number of independent repetitions")
     seed: int = Field(0, ge=0)
     checkpoints: Annotated[int, Field(ge=1, le=100_000)] | list[Annotated[int, Field(ge=1)]] | Grid = Field(

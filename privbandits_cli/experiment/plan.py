@@ -265,6 +265,8 @@ def _curve(
         computed |= {"contexts": known, "planned_horizon": setting.horizon}
     if setting.confidence is not None:
         computed |= {"confidence": setting.confidence}
+    if setting.switches:
+        computed |= {"switches": setting.switches}
     included = [*loader.modules(adversary), *loader.modules(algorithm)]
     if included:
         computed["included"] = [loader.source_of(name).identity for name in included]

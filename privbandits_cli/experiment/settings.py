@@ -25,7 +25,7 @@ def settings(keys: Keys) -> list[Setting]:
 def _settings(keys: Keys) -> list[Setting]:
     horizons = listed(keys.horizon)
     if keys.game == "bandit":
-        return [Setting(horizon, n_arms(keys, 1)) for horizon in horizons]
+        return [Setting(horizon, n_arms(keys, 1), switches=keys.switches or 0) for horizon in horizons]
     if keys.game == "best_arm":
         pairs = product(horizons, listed(keys.confidence))
         return [Setting(horizon, n_arms(keys, 1), confidence=confidence) for horizon, confidence in pairs]
@@ -34,7 +34,8 @@ def _settings(keys: Keys) -> list[Setting]:
             Setting(keys.planned_horizon or horizon, n_arms(keys, d), contexts=Contexts(d, fixed=True))
             for horizon, d in product(horizons, listed(keys.dimension))
         ]
-    return [Setting(horizon, space.dimension, space=space) for horizon, space in product(horizons, spaces(keys))]
+    pairs, switches = product(horizons, spaces(keys)), keys.switches or 0
+    return [Setting(horizon, space.dimension, space=space, switches=switches) for horizon, space in pairs]
 
 
 def n_settings(keys: Keys) -> int:

@@ -64,6 +64,7 @@ class Table:
     quantity: str = ""  # what the y axis shows, if it is no regret
     remarks: tuple[str, ...] = ()  # further notes
     promised: float | None = None  # the largest share of wrong answers with the confidence of the game
+    switches: int = 0  # of the best sequence of arms, with which the learner is compared; 0: with the best arm
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
@@ -75,7 +76,8 @@ class Table:
     def regret(self) -> str:
         """What the regret is called."""
         met = [line.adversary for lines in self.panels.values() for line in lines]
-        return counts_of(met) or ("estimated regret" if estimates_of(met) else "regret")
+        kind = "dynamic regret" if self.switches else "estimated regret" if estimates_of(met) else "regret"
+        return counts_of(met) or kind
 
     @property
     def final(self) -> str:
@@ -95,6 +97,8 @@ class Table:
         notes = [f"{self.centre} of {counted(self.fewest, 'trial')}"]
         notes += [f"bars: {self.spread}"] if self.bars else []
         notes += estimates_of([line.adversary for line in every])
+        if self.switches:
+            notes.append(f"against the best sequence with at most {counted(self.switches, 'change')}")
         if self.best:
             notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
         vacuous = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
@@ -218,6 +222,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         top=plot.top,
         width=plot.width,
         height=plot.height,
+        switches=config.get("switches", 0),
         best=tuple(map(found.symbol, plot.best or ())),
         remarks=tuple(_kinds(found)),
     )

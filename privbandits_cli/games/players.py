@@ -49,6 +49,7 @@ class Setting(NamedTuple):
     linear game, with `n_arms` its dimension; signed: whether losses on the simplex may be negative. contexts: the
     bounds of a contextual game; its `horizon` is the planned one, and fewer rounds may be played. confidence: in the
     game best_arm the least probability of a right answer, and `horizon` is a cap; None: `horizon` is a fixed budget.
+    switches: S, if regret is counted against the best sequence of arms or experts that has at most S switches.
     """
 
     horizon: float
@@ -60,6 +61,7 @@ class Setting(NamedTuple):
     contexts: Contexts | None = None
     confidence: float | None = None
     rounds_per_person: int = 1
+    switches: int = 0
 
     @property
     def beta(self) -> float:

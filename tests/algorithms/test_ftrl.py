@@ -39,6 +39,8 @@ PLAYERS = [
     ("dp_ftrl", {"epsilon": 3.0, "calibration": "printed", **EUCLIDEAN}),
     ("noisy_ftrl", {}),
     ("noisy_ftrl", {"rate": "non_private", **EUCLIDEAN}),
+    ("rw_ftpl", {}),
+    ("rw_ftpl", {"epsilon": 50.0}),
     ("ftpl", {}),
     ("dp_ftpl", {}),
     ("dp_ftpl", {"spare": "once", "calibration": "printed"}),
@@ -69,7 +71,9 @@ def game(algorithm, space, horizon, checkpoints, adversary=None, seed=11):
 in_plain = pytest.mark.parametrize("plain", some([True, False], True), ids=["plain", "compiled"])
 
 
-@pytest.mark.parametrize("name", some(["ftrl", "dp_ftrl", "noisy_ftrl", "ftpl", "dp_ftpl"], "ftrl", "dp_ftpl"))
+@pytest.mark.parametrize(
+    "name", some(["ftrl", "dp_ftrl", "noisy_ftrl", "ftpl", "dp_ftpl", "rw_ftpl"], "ftrl", "dp_ftpl", "rw_ftpl")
+)
 def test_compiled_steps_play_the_twins_game(name):
     match = game(make(name), Simplex(4), 77, [1, 2, 33, 77])
     np.testing.assert_array_equal(linear.play(match, trials=[2])[0, 0], regrets(match, trial=2))
@@ -139,7 +143,7 @@ def test_the_twin_of_any_counter_plays_the_same_game(name, parameters, plain):
 
 @pytest.mark.parametrize(("name", "parameters"), [*COUNTED, *PLAYERS], ids=str)
 def test_any_counter_has_the_epsilon_asked_for(name, parameters):
-    if not make(name).private or parameters.get("calibration") == "printed" or name == "noisy_ftrl":
+    if not make(name).private or parameters.get("calibration") == "printed" or name in ("noisy_ftrl", "rw_ftpl"):
         return
     for horizon, epsilon in ((2, 0.7), (100, 1.0), (1000, 0.05)):
         known = setting(Simplex(10), horizon)
@@ -583,6 +587,7 @@ SQUARE = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1)), (1, 1, 1, 1))
         ("noisy_ftrl", SQUARE, {}, "a polytope needs a projection"),
         ("dp_ftrl", SQUARE, {}, "a polytope needs a projection"),
         ("ftpl", SQUARE, {}, "a linear programme in every round"),
+        ("rw_ftpl", SQUARE, {}, "a linear programme in every round"),
         ("dp_ftpl", SQUARE, {}, "a linear programme in every round"),
         ("ftrl", Cube(2), {"regulariser": "entropic"}, "the entropic regulariser is for the simplex"),
         ("dp_ftrl", Cube(2), {"epsilon": None}, "give either epsilon or blur"),

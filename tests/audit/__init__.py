@@ -20,6 +20,7 @@ FAST = {
     "rnm_ftnl": {"noise as printed, Lap(1/ε)"},
     "rnm_ftnl, Gumbel": {"noise scale x 0.9"},
     "rnm_ftnl, printed": {"range of signed losses forgotten"},
+    "rw_ftpl": {"noise scale x 0.9"},
     "shrinking_dartboard": {"η doubled", "p halved"},
 }
 

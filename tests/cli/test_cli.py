@@ -395,7 +395,7 @@ def test_tune():
 def test_tuning_of_linear_games_is_what_it_says_it_is(name):
     text = call("tune", name, "--epsilon", "1", "--horizon", "2^16").stdout
     assert max(map(len, text.splitlines())) <= 80 and "switching" not in text
-    status = {"shrinking_dartboard": "paper", "dp_ftpl": "exact"}.get(name, "proved")
+    status = {"shrinking_dartboard": "paper", "dp_ftpl": "exact", "rw_ftpl": "exact"}.get(name, "proved")
     assert text.splitlines()[1].split()[2] == status
     at_once = name == "rnm_ftnl"  # the noise of its epochs does not depend on the horizon
     assert (call("tune", name, "--epsilon", "1").stdout == text) == at_once
