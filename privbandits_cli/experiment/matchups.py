@@ -46,7 +46,7 @@ def matchups(
                 errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(adversary, own))
             elif not adversary.bounded:
                 errors.extend(_out_of_bounds(registry, adversary, algorithms))
-            if keys.game == "bandit" and own.switches and adversary.reaction()[0]:
+            if own.switches and isinstance(adversary, bandit.Adversary) and adversary.reaction()[0]:
                 message = "it reacts to switches, which the best sequence would pay for, too: leave `switches` out"
                 errors.append(Error(variant.loc, message))
         # Without a valid adversary the algorithms are still checked.
