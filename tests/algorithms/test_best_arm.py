@@ -147,7 +147,6 @@ FIRST = [
     "dp_se",
     "adap_tt_star_near",
     "dp_tt_chernoff_recommended",
-    "dp_tt_sum_published",
     "dp_uniform",
     "dp_sprt",
 ]
@@ -198,9 +197,9 @@ def label(cell):
     return "-".join([name, instance, f"{epsilon:g}", f"{delta:g}", *(f"{k}={v:g}" for k, v in given.items())])
 
 
-FEW = {"eb_tci": {}, "se": {}, "track_and_stop": {}, "dp_se": {}, "ctb_tt": {}, "dp_uniform": {"first": 16}}
+FEW = {"eb_tci": {}, "se": {}, "dp_se": {}, "ctb_tt": {}, "dp_uniform": {"first": 16}}
 FEW |= {f"dp_tt_{rule}": {"first": 16, "bonus": 3.0} for rule in ("sum", "paired", "chernoff")} | {"dp_tt_stylised": {}}
-LIGHT = [cell for cell in CELLS if cell[1] == "C2" and cell[6] < 13_000 and FEW.get(cell[0]) == cell[4]]
+LIGHT = [cell for cell in CELLS if cell[1] == "C2" and cell[6] < 5_000 and FEW.get(cell[0]) == cell[4]]
 
 
 @pytest.mark.parametrize(
