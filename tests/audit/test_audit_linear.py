@@ -15,7 +15,7 @@ from tests.audit import FAST, SEEDS, each
 from tests.audit.linear_mutants import FIRST_TOP_UP, HALF, HALF_ROOT, HALF_SMOOTHED, NO_TOP_UP, ONE, ROOT, scaled
 from tests.audit.mutants import CORRECT, MUTANTS, Mutant
 from tests.audit.subjects import EXPERTS, SHORT
-from tests.conftest import make, some
+from tests.conftest import first, make, some
 
 # ---------------------------------------------------------------------------------------------- laws
 
@@ -298,9 +298,12 @@ def test_of_a_long_game_the_first_rounds_are_played_with_its_parameters(name, sp
     assert found.epsilon_seen == pytest.approx(16 / 20 if name == "dp_ftrl" else 1.0, rel=0.03)  # 16 of 20 levels
 
 
-def test_noise_that_rounding_hides_is_not_auditable():
-    known = setting(Simplex(2))
-    found = audit(make("dp_ftrl", epsilon=1e8).tuned(known), known)
+@pytest.mark.parametrize(("horizon", "epsilon"), first(1, [(64, 1e12), (2**16, 1e8)]))
+def test_noise_that_rounding_hides_is_not_auditable(horizon, epsilon, request):
+    if horizon == 64:
+        request.getfixturevalue("plainly")
+    known = setting(Simplex(2), horizon)
+    found = audit(make("dp_ftrl", epsilon=epsilon).tuned(known), known)
     assert found.verdict == "NOT AUDITABLE" and "rounding" in found.found
 
 

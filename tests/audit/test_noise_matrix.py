@@ -286,8 +286,11 @@ def test_laplace_noise_at_a_delta_is_judged_at_delta_0_only():
     assert found.verdict == "NOT AUDITABLE" and "costs ε = 1 at δ = 0" in found.found
 
 
-@pytest.mark.parametrize(("first", "rounds"), [(16, ROUNDS), pytest.param(256, 300, marks=pytest.mark.slow)])
-def test_long_games_are_cut(first, rounds, monkeypatch):
+@pytest.mark.parametrize("case", some([(16, ROUNDS, True), (16, ROUNDS, False), (256, 300, False)], (16, ROUNDS, True)))
+def test_long_games_are_cut(case, monkeypatch, request):
+    first, rounds, plain = case
+    if plain:
+        request.getfixturevalue("plainly")
     assert noisy_sums.FIRST == 256
     monkeypatch.setattr(noisy_sums, "FIRST", first)
     algorithm = leader((first - 1) * 2 * np.eye(rounds), False, 1.0)

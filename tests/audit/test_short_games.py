@@ -20,7 +20,8 @@ def shorter(monkeypatch, name):
     return CORRECT[name], budget
 
 
-@pytest.mark.parametrize("name", some(SHORT, *ONCE))
+# The audit of a correct `plain_dp_linucb`, beside brute force: tests/audit/test_brute_contextual.py
+@pytest.mark.parametrize("name", some(SHORT, *ONCE - {"plain_dp_linucb"}))
 def test_no_correct_algorithm_is_flagged(name, monkeypatch):
     subject, budget = shorter(monkeypatch, name)
     found = subject.audited(0.001, budget, 0)

@@ -180,9 +180,11 @@ def test_list_experiments(monkeypatch):
     assert "configs/fig1.yaml" in call("list", "experiments").stdout
 
 
-def test_show():
+@pytest.mark.parametrize("every", some([1, 10], 10))
+def test_show(every):
+    """One of `every` names."""
     wrong = []
-    for name in Registry().names("algorithms") + Registry().names("adversaries"):
+    for name in [*Registry().names("algorithms"), *Registry().names("adversaries")][::every]:
         text, facts = call("show", name).stdout, json.loads(call("show", name, "--json").stdout or "{}")
         right = text.strip() and max(map(len, text.splitlines())) <= 80 and facts.get("name") == name
         wrong += [] if right and f"\nGame: {facts['game']}\n" in text else [name]

@@ -109,7 +109,7 @@ EVERY = {
 }
 
 
-@pytest.mark.parametrize("name", some(EVERY, "eb_tci", "dp_tt", "dp_se"))
+@pytest.mark.parametrize("name", some(EVERY, "dp_se"))
 def test_trials_that_stop_in_different_rounds_play_in_lockstep(name):
     algorithm = make(name, **EVERY[name])
     algorithm = algorithm.in_game("best_arm") if algorithm.also else algorithm

@@ -171,7 +171,7 @@ def test_lockstep_equals_trials_alone_with_other_numbers_of_arms(monkeypatch, n_
     assert states == expected
 
 
-@pytest.mark.parametrize("adversary", ["stochastic", "switching_costs", "pareto"])
+@pytest.mark.parametrize("adversary", some(["stochastic", "switching_costs", "pareto"], "switching_costs"))
 def test_many_arms_have_gains_in_lanes_and_the_same_games(adversary):
     """With more arms than eight, entries are found by addresses; with very many, trials play alone."""
     learner = make("exp3" if foe(adversary).bounded else "uniform")

@@ -847,7 +847,7 @@ CREATED = [(kind, game) for game in SMALLER for kind in ("algorithm", "adversary
     ("kind", "game", "how"),
     [
         *first(1, [(*created, []) for created in CREATED]),
-        *first(2, [(*created, ["--python"]) for created in CREATED[3:]]),
+        *first(2, [(*created, ["--python"]) for created in CREATED[3:] + CREATED[2:3]]),
     ],
 )
 def test_new_writes_a_short_file_that_runs_at_once(kind, game, how, desk):
