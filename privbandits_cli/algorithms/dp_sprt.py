@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterator
 from typing import Self
 
+import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
@@ -26,6 +27,7 @@ from privbandits_cli.games.parameters import Chance, left_out
 from privbandits_cli.identification.thresholds import zeta
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import kl
+from privbandits_cli.numerics.types import Floats
 
 POWER = 1.134  # s
 
@@ -37,6 +39,7 @@ class Parameters(best_arm.Sure):
     display = "DP-SPRT"
     private = True
     drawn = ()
+    fewest = 1
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     mu0: float = Field(gt=0, lt=1, description="μ0, the mean under the answer 0")
@@ -56,7 +59,7 @@ class Parameters(best_arm.Sure):
         if self.mu1 <= self.mu0:
             yield f"mu1 = {self.mu1:g} must be above mu0 = {self.mu0:g}"
         if setting.n_arms > 2:
-            yield f"this test has one arm or two, not {setting.n_arms}: set arms: 2"
+            yield f"this test has one arm or two, not {setting.n_arms}: set arms: 2, or `arms: means` with one mean"
 
     def state(self, setting: Setting) -> Records:
         mu0, mu1, odds = self.mu0, self.mu1, log_odds(self.mu1) - log_odds(self.mu0)
@@ -78,6 +81,13 @@ class Parameters(best_arm.Sure):
             rare0=math.log(zeta(POWER) / ((1 - gamma) * self.beta)),
             rare1=math.log(zeta(POWER) / ((1 - gamma) * self.alpha)),
         )
+
+    def regrets(self, means: Floats) -> Floats:
+        """Of one mean, how far it is from the mean of a wrong answer; an answer is wrong if the other one holds."""
+        if len(means) > 1:
+            return super().regrets(means)
+        mean = float(means[0])
+        return np.array([mean - self.mu0 if mean >= self.mu1 else 0.0, self.mu1 - mean if mean <= self.mu0 else 0.0])
 
     def mechanism(self) -> str:
         return "Laplace noise on the threshold, and on each test"
