@@ -48,6 +48,7 @@ class Parameters(contextual.Algorithm):
     optimistic = True
     growing = True
     private = True
+    public_arms = True
 
     rho: float = Field(ge=1e-12, le=1e12, description="ρ of zCDP")
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")

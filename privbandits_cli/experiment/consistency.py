@@ -59,6 +59,13 @@ def _groups(keys: Keys, given: set[str]) -> Iterator[Error]:
         yield Error(("trials",), f"{trials} trials are not a multiple of {groups} groups (summary.groups); {hint}")
 
 
+def _level(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.summary.level is not None and not keys.summary.tail:
+        yield Error(("summary", "level"), "is of `centre: cvar` and `centre: quantile` only: choose one of them")
+    if keys.summary.tail and keys.game == "best_arm":
+        yield Error(("summary", "centre"), f"{keys.summary.centre} is of regrets, and best_arm has times and answers")
+
+
 def _rounds(keys: Keys, given: set[str]) -> Iterator[Error]:
     shortest = min(listed(keys.horizon))
     for i, checkpoint in enumerate(keys.checkpoints if isinstance(keys.checkpoints, list) else ()):
@@ -69,6 +76,9 @@ def _rounds(keys: Keys, given: set[str]) -> Iterator[Error]:
 def _plotted(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.plot.price and not keys.plot.against:
         yield Error(("plot", "price"), "the price of privacy is drawn against a swept parameter: name it in `against`")
+    if keys.plot.over and (keys.plot.price or keys.plot.slopes or keys.game != "bandit"):
+        instead = "leave out `price` and `slopes`" if keys.game == "bandit" else "it is known of the game bandit only"
+        yield Error(("plot", "over"), f"regrets are multiples of one thing, here of a lower bound: {instead}")
     if keys.plot.at_delta and keys.plot.against != "epsilon":
         yield Error(("plot", "at_delta"), "it says where curves stand on an axis of ε: write `against: epsilon`")
     if keys.plot.slopes and not keys.plot.against:
@@ -145,6 +155,7 @@ Rule = Callable[[Keys, set[str]], Iterator[Error]]
 # Each rule with the keys that it reads; it is given the keys that the config has.
 RULES: tuple[tuple[set[str], Rule], ...] = (
     ({"game", "trials", "summary"}, _groups),
+    ({"game", "summary"}, _level),
     ({"horizon", "checkpoints"}, _rounds),
     ({"plot"}, _plotted),
     ({"game", "arms"}, _foreign),

@@ -7,6 +7,8 @@ from pydantic_core import PydanticCustomError
 
 from privbandits_cli.games.players import Game
 
+LEVEL = 0.95  # of `centre: cvar` and `quantile`
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -42,11 +44,22 @@ class Unit(_Section):
 class Summary(_Section):
     """The statistic that summarises the trials of a curve, and the error bars that show their spread."""
 
-    centre: Literal["median_of_means", "mean", "median"] = "median_of_means"
+    centre: Literal["median_of_means", "mean", "median", "cvar", "quantile"] = Field(
+        "median_of_means",
+        description="cvar: the mean of the worst trials; of cvar and quantile, bars are 95 % bootstrap intervals",
+    )
+    level: float | None = Field(
+        None, gt=0, lt=1, description="of a quantile, which; of cvar, the share of the other trials; default 0.95"
+    )
     groups: int = Field(24, ge=1, description="a0, the groups of the median of means; it divides the trials")
     bars: Literal["gini", "sd", "quantiles", "bootstrap"] = Field(
         "gini", description="gini: Gini's mean difference of the trials below the centre, and of those above"
     )
+
+    @property
+    def tail(self) -> bool:
+        """Whether the centre says how bad regrets may be, at a level."""
+        return self.centre in ("cvar", "quantile")
 
 
 class Price(_Section):
@@ -93,6 +106,11 @@ class Plot(_Section):
         None, description="an installed font, such as Noto Sans CJK SC; signs that it lacks are from the usual one"
     )
     price: Price | None = Field(None, description="compare regrets with that of an algorithm without privacy")
+    over: Literal["lower_bound"] | None = Field(
+        None,
+        description="Bernoulli arms with fixed means: draw regrets as multiples of the asymptotic lower bound on the "
+        "mean regret of every learner that is as private",
+    )
     slopes: bool = Field(False, description="fit the slope of the log mean regret against the logarithm of `against`")
 
     @property

@@ -146,6 +146,8 @@ class Algorithm(Parameters):
     also: ClassVar[Mapping[str, str]] = {}  # other games that its file plays, and the class of the file for each
     private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
     local: ClassVar[bool] = False  # each report is private by itself, whoever collects the reports
+    distributed: ClassVar[bool] = False  # a server sees noisy sums over many users, and no report
+    public_arms: ClassVar[bool] = False  # its privacy is that of rewards; arms with features are known to all
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
     calibrations: ClassVar[Mapping[str, Mapping[str, Any]]] = {"certified": {}}  # the choices of `tune`, beside ε and δ
     reasons: ClassVar[Mapping[str, str]] = {}  # why the ε of a calibration may differ from the one that is asked for

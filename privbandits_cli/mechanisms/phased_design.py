@@ -37,6 +37,8 @@ EVER = 2**62  # rounds
 class Designed(contextual.Algorithm):
     """A learner that plays G-optimal designs among arms that stay; a file adds noise, and computes c."""
 
+    public_arms = True
+
     alpha: Chance = left_out("α, failure probability of all estimates; default 1/T")
 
     def errors(self, setting: Setting) -> Iterator[str]:
