@@ -45,7 +45,8 @@ def matchups(
                 errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(adversary, own))
             elif not adversary.bounded:
                 errors.extend(_out_of_bounds(registry, adversary, algorithms))
-            if keys.game == "bandit" and own.switches and adversary.reaction()[0]:
+            foe = adversary if keys.game == "bandit" and isinstance(adversary, bandit.Adversary) else None
+            if own.switches and foe is not None and foe.reaction()[0]:
                 message = "it reacts to switches, which the best sequence would pay for, too: leave `switches` out"
                 errors.append(Error(variant.loc, message))
         # Without a valid adversary the algorithms are still checked.
