@@ -226,7 +226,7 @@ def test_the_runs_of_the_pages_could_be_played(line, monkeypatch):
 
 def on_results():
     """The commands on results; `make test` runs each with its first words only."""
-    lines = commands("plot", "report", "check", "compare")
+    lines = commands("plot", "report", "check", "compare", "cite")
     return some(lines, *{line.split()[1]: line for line in reversed(lines)}.values())
 
 
@@ -244,7 +244,7 @@ def test_the_commands_on_results_work(line, tmp_path, monkeypatch):
 
 def test_every_command_of_a_block_is_tested():
     """No block shows a command that the tests above do not run; `merge` needs shards, see tests/actions."""
-    tested = "list|show|validate|privacy|tune|plan|audit|run|slurm|plot|report|check|compare|new|merge"
+    tested = "list|show|validate|privacy|tune|plan|audit|run|slurm|plot|report|check|compare|cite|new|merge"
     assert {line.split()[1] for line in commands(r"\S+")} == set(tested.split("|"))
 
 
