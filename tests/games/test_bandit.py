@@ -195,9 +195,9 @@ def test_the_best_sequence_is_the_best_of_all_that_switch_so_often(switches):
     for size in (1, 4, 6):
         totals, best = aligned((1 + switches, 3, LANES), np.float64), []
         totals[:] = 0
-        for first in range(0, 6, size):
-            block = np.ascontiguousarray(gains[first : first + size])
-            own = [mark - first for mark in marks if first < mark <= first + size]
+        for start in range(0, 6, size):
+            block = np.ascontiguousarray(gains[start : start + size])
+            own = [mark - start for mark in marks if start < mark <= start + size]
             best.append(np.zeros((2, len(own) + 1)))
             compiled(bandit.best_sequences)(block, np.array([*own, len(block)]), totals, best[-1])
         found = np.concatenate([part[:, :-1] for part in best], axis=1)
