@@ -221,6 +221,7 @@ def lie_between(states, rounds, rng, v, out):
         out[0], out[1] = min(out[0], values[0]), max(out[1], values[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", some(["gaussian", "wishart", "wishart_unshifted"], "wishart"))
 @pytest.mark.parametrize("calibration", some(["code", "exact"], "exact"))
 def test_no_eigenvalue_of_many_releases_leaves_its_bounds(noise, calibration):
@@ -263,6 +264,7 @@ def test_exact_epsilons_of_the_authors_rows():
     assert wishart.freedom(1.0, delta, m, replace=False) + 5 == pytest.approx(160.5, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_exact_epsilons_of_the_notes():
     """n = 2^18, m = 19, d = 5, ε = 1, δ = 1e-5: Wishart's k = 160.5, Gaussian 16.26 for 224.9."""
     m, delta = 19, 1e-5
@@ -547,7 +549,7 @@ def test_a_growing_shift_covers_the_noise_of_every_round(counter):
     assert constant.regret_bound(np.array([3000.0]), setting) < algorithm.regret_bound(np.array([3000.0]), setting)
 
 
-@pytest.mark.parametrize("case", some([(4, 400), (6, 800), (12, 1000), (12, 4000)], (4, 400)), ids=str)
+@pytest.mark.parametrize("case", some([(6, 800), (12, 1000), (12, 4000)]), ids=str)
 def test_the_noise_of_a_counter_has_its_covariance(case):
     """Releases of a BLT: the off-diagonal numbers and the vector have B B' σ², the diagonal twice that."""
     (rounds, runs), setting = case, Setting(64.0, 4, contexts=Contexts(2))
@@ -618,7 +620,9 @@ def test_randomised_response_adds_its_epsilon():
 
 
 @pytest.mark.parametrize("epsilon", some([3.0, 10.0], 3.0))
-@pytest.mark.parametrize("parameters", [{"calibration": "exact"}, {"calibration": "exact", "shift": "optimal"}, {}])
+@pytest.mark.parametrize(
+    "parameters", some([{"calibration": "exact"}, {"calibration": "exact", "shift": "optimal"}, {}], {})
+)
 def test_gamma_bounds_the_noise_of_the_rewards(parameters, epsilon):
     """Samples of |h| in the norm of H^-1: γ bounds all but α' of them, shifted up or down; γ/4 does not."""
     setting = Setting(1000.0, 25, contexts=Contexts(5))

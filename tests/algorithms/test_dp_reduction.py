@@ -196,7 +196,7 @@ def test_at_epsilon_1_the_tuning_by_variance_learns():
 AUDITED = NESTED | {"blocks of noise": lambda: make("mini_batch", tau=3, base=make("dp_exp3_lap", epsilon=1.0))}
 
 
-@pytest.mark.parametrize("nested", some(AUDITED, "reduction of blocks"))
+@pytest.mark.parametrize("nested", some(AUDITED))
 def test_short_releases_are_audited_in_blocks_too(nested):
     setting = Setting(24, 4)
     with uncompiled():
