@@ -119,7 +119,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
             settle_theta(state)
             eliminate(state)
         value = design(state, arms)
-        log = np.log(len(state.arms) * state.phase * (state.phase + 1) / state.alpha)
+        log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, length(state.beta, value, float(state.rank), log, state.variance, state.deviation))
         set_reach(state)
     arm: int = state.arm

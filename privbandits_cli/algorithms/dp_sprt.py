@@ -1,16 +1,18 @@
 """DP-SPRT (Michel, Basu & Kaufmann 2025): a private sequential test of one mean, μ0 against μ1 > μ0.
 
-With one arm, the answer is 0 for μ0 and 1 for μ1. With two arms they are played in turn, and the test is on the numbers
-(x_1 - x_0 + 1)/2 of each pair of gains, so the answer is the better arm; if arm 1 leads by Δ, their mean is (1 + Δ)/2.
-After n numbers in [0, 1] with the sum S, with Z ~ Lap(2/ε), drawn once, and Y ~ Lap(4/ε), drawn in each round, it is
+With one arm (`arms: means`, and one mean in the adversary), the answer is 0 for μ0 and 1 for μ1. With two arms they are
+played in turn, and the test is on the numbers (x_1 - x_0 + 1)/2 of each pair of gains, so the answer is the better arm;
+if arm 1 leads by Δ, their mean is (1 + Δ)/2. After n numbers in [0, 1] with the sum S, with Z ~ Lap(2/ε), drawn once,
+and Y ~ Lap(4/ε), drawn in each round, it is
 
 - μ0 if S + Y <= nμ0 + (n kl(μ0, μ1) - ln(1/(γβ)))/(θ1 - θ0) - 6 ln(n^s ζ(s)/((1 - γ)β))/ε - Z,
 - μ1 if S + Y >= nμ1 - (n kl(μ1, μ0) - ln(1/(γα)))/(θ1 - θ0) + 6 ln(n^s ζ(s)/((1 - γ)α))/ε + Z,
 
 where θ is the log odds of μ, γ = max(½, 1 - 1/ε) and s = 1.134. α bounds the probability to say μ1 under μ0, and β that
 to say μ0 under μ1. (τ, answer) is ε-DP: if a gain changes by 1, then a shift of Z by 1 and of Y in the last round by 2
-leaves both as they are, and the two shifts cost ε/2 each. The noisy sums of the other rounds are not released. Of two
-arms (ours), a gain changes S by ½ at most, so that 2ε takes the place of ε in all of the above.
+leaves both as they are, and the two shifts cost ε/2 each. The noisy sums of the other rounds are not released, so there
+is nothing that an audit could observe but τ and the answer. Of two arms (ours), a gain changes S by ½ at most, so that
+2ε takes the place of ε in all of the above.
 """
 
 import math
@@ -97,7 +99,9 @@ class Parameters(best_arm.Sure):
         return [Guarantee(self.epsilon * sensitivity, 0.0, "shifts of Z and of the last Y", "proved", view="τ, answer")]
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Unseen("no audit supports a test whose noisy sums are secret")
+        return views.Unseen(
+            "only τ and the answer are released: an audit would have to count how often each pair of them comes"
+        )
 
 
 def log_odds(mean: float) -> float:
