@@ -212,7 +212,7 @@ def test_the_table_of_the_page_is_right():
     laws = [("tree", "gaussian", "none"), ("square_root", "gaussian", "fresh"), ("blt", "gaussian", "fresh")]
     made = [counters.counter(name, n, law, spare) for name, law, spare in (*laws, ("tree", "laplace", "none"))]
     for m in (2, 4, 16, 64):
-        assert f"| {m} | " + " | ".join(f"{counter.growth(m):.4g}" for counter in made) + " |" in page
+        assert f"| {m} | " + " | ".join(f"{counter.growth(m):#.4g}" for counter in made) + " |" in page
     assert counters.counter("tree", n, "gaussian").growth(16) == 16
 
 
