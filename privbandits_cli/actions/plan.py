@@ -138,6 +138,8 @@ def question(
     """What is asked of a study; ValueError with what to write instead if the numbers make no sense."""
     if arms < 1:
         raise ValueError(f"arms {arms} must be 1 or more: give the number of variants that are compared")
+    if rounds < 1:
+        raise ValueError(f"rounds_per_person {rounds} must be 1 or more: how many rounds one person is in, at most")
     if not 0 < delta < 0.5:
         hint = percent(delta) or "0.05 means that 5 % of such studies may err"
         raise ValueError(f"delta {exact(delta)} must be above 0 and below 0.5: {hint}")

@@ -22,7 +22,7 @@ from privbandits_cli.plugins.registry import Registry
 
 PART = 1e-3  # to which part of itself an ε is found
 ROUNDING = 1e-9
-LEAST = 1e-6  # of the ε of a person, the least that is tried for a round
+LEAST = 1e-3  # of the ε of a person, the least that is tried for a round
 DELTAS = np.geomspace(1e-12, 0.1, 45)  # of a privacy profile
 
 

@@ -16,7 +16,7 @@ from privbandits_cli.games.players import Contexts, Setting, papers_delta
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import counters
 from privbandits_cli.numerics.jit import uncompiled
-from tests.conftest import make
+from tests.conftest import ROOT, make
 
 GAME = Setting(2**12, 4)
 BITS = {"report": "bernoulli", "epsilon": 0.5}
@@ -205,6 +205,15 @@ def test_local_reports_by_hand():
     assert max(bound.epsilon for bound in bounds if bound.lower and bound.delta) == pytest.approx(least, rel=1e-6)
     assert round(least, 2) == 24.1
     assert algorithm.promise(people(rounds)).epsilon == 32.0  # in a legend, which has δ = 0
+
+
+def test_the_table_of_the_page_is_right():
+    n, page = 2**16 - 1, (ROOT / "docs/privacy/people.md").read_text()
+    laws = [("tree", "gaussian", "none"), ("square_root", "gaussian", "fresh"), ("blt", "gaussian", "fresh")]
+    made = [counters.counter(name, n, law, spare) for name, law, spare in (*laws, ("tree", "laplace", "none"))]
+    for m in (2, 4, 16, 64):
+        assert f"| {m} | " + " | ".join(f"{counter.growth(m):#.4g}" for counter in made) + " |" in page
+    assert counters.counter("tree", n, "gaussian").growth(16) == 16
 
 
 # ------------------------------------------------------------------------------------------ all algorithms
