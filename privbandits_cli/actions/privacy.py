@@ -124,8 +124,30 @@ def tune(
     Raises KeyError for an unknown name or an algorithm without a privacy parameter, ValueError if no parameters reach
     `epsilon`.
     """
-    every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
-    known = [other for other, model in every if model.private]
+    found = choices(registry, name, base, epsilon, delta, size.horizon)
+    rows = []
+    setting = size.setting(next(iter(found.values())))
+    for choice, parameters in found.items():
+        errors = list(parameters.errors(setting))
+        if errors and choice == "certified":
+            raise ValueError(errors[0])
+        if not errors:
+            rows.append(
+                {"choice": choice, "reason": parameters.reasons.get(choice, "")}
+                | _evaluated(parameters.tuned(setting), setting, delta)
+            )
+            if choice == "certified" and rows[-1]["epsilon"] is None:
+                raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
+    return rows
+
+
+def choices(
+    registry: Registry, name: str, base: str | None, epsilon: float, delta: float, horizon: int
+) -> dict[str, Algorithm]:
+    """The parameters of an algorithm for this privacy, not tuned: `certified`, and those of papers.
+
+    Raises KeyError for an unknown name or an algorithm without a privacy parameter.
+    """
     if name not in registry.names("algorithms"):
         raise KeyError(f"unknown algorithm '{name}'" + _suggestion(registry, name))
     model = registry.find("algorithms", name)
@@ -137,23 +159,12 @@ def tune(
         raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
     if base is not None and (message := misfit(registry, model, "base", given["base"])):
         raise KeyError(message)
-    found = model.for_epsilon(epsilon, delta, size.horizon, given)
+    found: dict[str, Algorithm] = dict(model.for_epsilon(epsilon, delta, horizon, given))
     if not found:
+        every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
+        known = [other for other, model in every if model.private]
         raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
-    rows = []
-    setting = size.setting(next(iter(found.values())))
-    for choice, parameters in found.items():
-        errors = list(parameters.errors(setting))
-        if errors and choice == "certified":
-            raise ValueError(errors[0])
-        if not errors:
-            rows.append(
-                {"choice": choice, "reason": model.reasons.get(choice, "")}
-                | _evaluated(parameters.tuned(setting), setting, delta)
-            )
-            if choice == "certified" and rows[-1]["epsilon"] is None:
-                raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
-    return rows
+    return found
 
 
 def _suggestion(registry: Registry, name: str) -> str:
