@@ -139,26 +139,11 @@ def tune(
     Raises KeyError for an unknown name or an algorithm without a privacy parameter, ValueError if no parameters reach
     `epsilon`.
     """
-    every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
-    known = [other for other, model in every if model.private]
-    if name not in registry.names("algorithms"):
-        raise KeyError(f"unknown algorithm '{name}'" + _suggestion(registry, name))
-    model = registry.find("algorithms", name)
-    assert issubclass(model, Algorithm)
-    if base is not None and base not in registry.names("algorithms"):
-        raise KeyError(f"unknown base '{base}'" + _suggestion(registry, base))
-    given: dict[str, Parameters] = {} if base is None else {"base": registry.find("algorithms", base)()}
-    if base is not None and "base" not in model.model_fields:
-        raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
-    if base is not None and (message := misfit(registry, model, "base", given["base"])):
-        raise KeyError(message)
-    found = model.for_epsilon(epsilon, delta, size.horizon, given)
-    if not found:
-        raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
+    found = choices(registry, name, base, epsilon, delta, size.horizon)
     rows = []
     setting = size.setting(next(iter(found.values())))._replace(rounds_per_person=rounds_per_person)
     if rounds_per_person > 1:
-        at = partial(model.for_epsilon, delta=delta, horizon=size.horizon, given=given)
+        at = partial(choices, registry, name, base, delta=delta, horizon=size.horizon)
         reached = {choice: _for_a_person(at, choice, setting, epsilon, delta) for choice in found}
         found = {choice: parameters for choice, parameters in reached.items() if parameters is not None}
         if "certified" not in found:
@@ -171,12 +156,38 @@ def tune(
             raise ValueError(errors[0])
         if not errors:
             rows.append(
-                {"choice": choice, "reason": model.reasons.get(choice, "")}
+                {"choice": choice, "reason": parameters.reasons.get(choice, "")}
                 | _evaluated(parameters.tuned(setting), setting, delta)
             )
             if choice == "certified" and rows[-1]["epsilon"] is None:
                 raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
     return rows
+
+
+def choices(
+    registry: Registry, name: str, base: str | None, epsilon: float, delta: float, horizon: int
+) -> dict[str, Algorithm]:
+    """The parameters of an algorithm for this privacy, not tuned: `certified`, and those of papers.
+
+    Raises KeyError for an unknown name or an algorithm without a privacy parameter.
+    """
+    if name not in registry.names("algorithms"):
+        raise KeyError(f"unknown algorithm '{name}'" + _suggestion(registry, name))
+    model = registry.find("algorithms", name)
+    assert issubclass(model, Algorithm)
+    if base is not None and base not in registry.names("algorithms"):
+        raise KeyError(f"unknown base '{base}'" + _suggestion(registry, base))
+    given: dict[str, Parameters] = {} if base is None else {"base": registry.find("algorithms", base)()}
+    if base is not None and "base" not in model.model_fields:
+        raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
+    if base is not None and (message := misfit(registry, model, "base", given["base"])):
+        raise KeyError(message)
+    found: dict[str, Algorithm] = dict(model.for_epsilon(epsilon, delta, horizon, given))
+    if not found:
+        every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
+        known = [other for other, model in every if model.private]
+        raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
+    return found
 
 
 def _for_a_person(

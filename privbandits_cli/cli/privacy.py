@@ -20,6 +20,7 @@ from privbandits_cli.cli.options import (
     Space,
     complete_name,
     level,
+    parameters,
 )
 
 
@@ -60,7 +61,14 @@ def privacy(
 @app.command()
 def tune(
     algorithm: Annotated[str, typer.Argument(help="A private algorithm.", autocompletion=complete_name)],
-    epsilon: Annotated[float, typer.Option(min=0, help="Target for the proved ε.")],
+    given: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="With --regret: the adversary's parameters.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(min=0, help="Target for the proved ε.")] = None,
+    regret: Annotated[float | None, typer.Option(help="Target for the mean regret, instead of one for ε.")] = None,
+    against: Annotated[str, typer.Option(help="With --regret: the adversary.", autocompletion=complete_name)] = "",
+    trials: Annotated[int, typer.Option(min=2, help="With --regret: the trials at each ε.")] = 64,
+    seed: Annotated[int, typer.Option(min=0, help="With --regret: the seed.")] = 0,
     delta: Annotated[float, typer.Option(callback=level, help="δ.")] = 1e-6,
     horizon: Horizon = 2**18,
     arms: Arms = 4,
@@ -75,10 +83,20 @@ def tune(
 
     Shows the parameters with the smallest regret bound among those whose proved ε is at most the target, and the
     paper's choice for comparison. With --rounds-per-person, ε is that of a person who is in so many rounds.
+
+    With --regret, finds the least ε from which on the mean regret against an adversary is at most the target. It is
+    tried at ε = 100, 32, 10, ... until one misses the target; then log ε is bisected, to 5 %. All runs share their
+    games. The interval is from where the lower end of the regret's 95 % interval reaches the target to where the upper
+    end does.
+
+    \b
+    Examples:
+      privbandits tune exp3_tau --epsilon 1
+      privbandits tune dp_klucb --regret 200 --against bernoulli means=C2 --arms 5
     """
     from pydantic import ValidationError
 
-    from privbandits_cli.actions import privacy
+    from privbandits_cli.actions import least, privacy
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.settings import Size
 
@@ -86,6 +104,13 @@ def tune(
     with reported(KeyError, ValueError):
         try:
             size = Size(horizon, arms, space, dimension)
+            if regret is not None and epsilon is None:
+                game = {"name": against} | parameters(given)
+                found = least.search(registry, algorithm, base, delta, game, size, regret, trials, seed)
+                print(dumps(found.as_data())) if as_json else terminal.print_least(algorithm, regret, trials, found)
+                return
+            if epsilon is None or regret is not None:
+                raise ValueError("give one target: --epsilon, or --regret with --against ADVERSARY")
             rows = privacy.tune(registry, algorithm, base, epsilon, delta, size, rounds_per_person)
         except ValidationError as error:
             first = error.errors()[0]

@@ -1,5 +1,6 @@
 """Progress on stderr, and tables on stdout."""
 
+import math
 import os
 import textwrap
 import time
@@ -21,6 +22,7 @@ from privbandits_cli.experiment.received import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from privbandits_cli.actions.least import Found
     from privbandits_cli.actions.logs import Evaluated
     from privbandits_cli.actions.plan import Question, Row
     from privbandits_cli.experiment.plan import Curve, Plan
@@ -303,6 +305,20 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
         print("\n" + filled(entry, "", "  "))  # no line break between a key and its value
         for sentence in filter(None, (row["reason"], *row["remarks"])):
             print(filled(sentence, "  "))
+
+
+def print_least(name: str, target: float, trials: int, found: "Found") -> None:
+    """The least ε for a target regret, and what was measured at each ε."""
+    from privbandits_cli.actions.least import GRID
+
+    ends = {0.0: f"below {GRID[-1]:g}", math.inf: f"above {GRID[0]:g}"}
+    least, low, high = (ends.get(one, f"{one:.3g}") for one in (found.epsilon, found.low, found.high))
+    print_table(
+        ["ε", "mean regret", "from (95 %)", "to"],
+        [[f"{one.epsilon:.3g}", *map(amount, one[1:])] for one in found.tried],
+    )
+    print(f"\nleast ε of {name} for a mean regret of {amount(target)}: {least} (95 % interval {low} to {high})")
+    print(filled(f"{counted(trials, 'trial')} of the same games at each ε, with what `tune --epsilon` calls certified"))
 
 
 def _flow(parameters: dict[str, Any]) -> str:
