@@ -4,6 +4,7 @@ A row of the file is an event: features, the action that was taken, the probabil
 reward in [0, 1]. A learner is shown the features and chooses. If it chooses the logged action, it learns the reward,
 and a round is over. If not, the event is skipped, and the next one is shown. Arms are as of `table`: e_a ⊗ z for action
 a, z = (1, x)/√2, with each feature scaled to [0, 1] and x into the unit ball by the whole file.
+A file of the Open Bandit Dataset (Saito, Aihara, Matsutani & Narita 2021) is read as it is.
 
 The log is thinned first: in each trial an event whose action had the probability p is shown with probability m/p, where
 m is the smallest one in the file. Of the events that are left every action is equally likely, whatever the features. So
