@@ -209,12 +209,14 @@ def plan(
     alternative: float | None = None,
     simulate: int = 200,
     seed: int = 0,
+    rounds_per_person: int = 1,
 ) -> "Rows":
     """How many users a study needs to find the best arm, or to test one rate: a table with a row per ε and design.
 
     gap: the smallest lead of the best arm that matters, around `centre`. For one arm give null and alternative in its
     place, two rates to tell apart. epsilon: one or several; None or infinity is no privacy. delta: the probability of a
-    wrong answer. simulate: the simulated studies of each; 0 leaves them out.
+    wrong answer. simulate: the simulated studies of each; 0 leaves them out. rounds_per_person: m; then ε is that of a
+    person who is in up to m rounds, and users are rounds.
     The columns of the table: `epsilon`, `design` (floor: no study that is right whatever the lead is takes fewer users
     on average; one_shot: one noisy sum of each arm; sequential: until it is sure; looks: a few looks), `users` (floor:
     on average, sequential: the 90 % quantile, looks: at most), `each` (plays of each arm), `price` (users over those
@@ -226,7 +228,7 @@ def plan(
     from privbandits_cli.actions import plan
     from privbandits_cli.analysis.rows import Rows
 
-    asked = plan.question(arms, gap, delta, centre, null, alternative)
+    asked = plan.question(arms, gap, delta, centre, null, alternative, rounds_per_person)
     several = [epsilon] if epsilon is None or isinstance(epsilon, int | float) else epsilon
     return Rows.of([row._asdict() for row in plan.rows(asked, [*map(plan.privacy, several)], simulate, seed)])
 

@@ -196,9 +196,12 @@ def candidates():
         yield f"{kind} numbers in lanes", filled
     for name in playing("adversaries"):
         yield name, game("adversaries", foe(name), [])
-    log = Path(tempfile.mkdtemp()) / "log.npy"
+    log, rated = Path(tempfile.mkdtemp()) / "log.npy", Path(tempfile.mkdtemp()) / "ratings.csv"
     np.save(log, RNG.random((ROUNDS, 4)))
     yield "replay", game("adversaries", foe("replay", path=str(log)), [])
+    stars = RNG.integers(1, 6, 10_000)
+    rated.write_text("item,rating\n" + "".join(f"{i % 7},{star}\n" for i, star in enumerate(stars)))
+    yield "ratings", game("adversaries", foe("ratings", path=str(rated)), [])
     for k in TABLES:
         yield f"(no algorithm), {k} arms", game("algorithms", Prepared(), [], k)
     for name in playing("algorithms"):

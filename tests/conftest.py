@@ -115,6 +115,11 @@ def some(values, *kept):
     return [value if value in kept else pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
+def first(n, rows):
+    """The same where each case is a row of values of several parameters: the first n are kept."""
+    return [*rows[:n], *(pytest.param(*row, marks=pytest.mark.slow) if type(row) is tuple else row for row in rows[n:])]
+
+
 class Steps:
     """How the tests that call steps themselves make them, if they do not say it: in plain Python or compiled."""
 

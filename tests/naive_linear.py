@@ -171,6 +171,21 @@ class NoisyFtrl:
         self.base.update(noisy, numbers)
 
 
+class RwFtpl(Ftpl):
+    """The leader of losses with normal noise; before the first one, every point leads."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
+        self.sigma, self.space, self.losses = algorithm.scale(setting), setting.space, [0.0] * setting.n_arms
+
+    def choose(self, numbers: Numbers) -> list[float]:
+        nothing = isinstance(self.space, Sphere) and not any(self.losses)
+        return self.losses if nothing else self.lead(self.losses)
+
+    def update(self, losses: Sequence[float], numbers: Numbers) -> None:
+        noisy = [loss + self.sigma * z for loss, z in zip(losses, numbers["normal"], strict=True)]
+        self.losses = [total + loss for total, loss in zip(self.losses, noisy, strict=True)]
+
+
 class ShrinkingDartboard:
     """Algorithm 1 of Asi et al. 2023: kept with probability (1 - p) w^t_x / w^(t-1)_x, else drawn anew."""
 
@@ -281,6 +296,7 @@ def learner(algorithm: Algorithm, setting: Setting):
         "ftrl": Ftrl,
         "noisy_ftrl": NoisyFtrl,
         "rnm_ftnl": RnmFtnl,
+        "rw_ftpl": RwFtpl,
         "shrinking_dartboard": ShrinkingDartboard,
     }
     return twins[algorithm.name](algorithm, setting)

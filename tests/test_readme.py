@@ -28,7 +28,7 @@ from privbandits_cli.games.heavy_tails import preset
 from privbandits_cli.games.linear import Simplex
 from privbandits_cli.plugins.registry import Registry, including
 from tests.audit.mutants import MUTANTS
-from tests.conftest import ROOT, committed, make, match, some
+from tests.conftest import ROOT, committed, first, make, match, some
 from tests.test_architecture import FLOORS
 
 # The pages that are written by hand; the tutorials are executed by `make docs`.
@@ -125,12 +125,15 @@ SMALLER = ["horizon=2^9", "trials=24"]  # what the tutorial plays, in a second
 
 @pytest.mark.parametrize(
     ("containing", "few"),
-    [
-        ("algorithm my_bandit.py", []),
-        ("algorithm my_private.py", []),
-        ("adversary my_game.py", ["algorithms=[my_bandit]"]),
-        pytest.param("adversary my_game.py", [], marks=pytest.mark.slow),  # beside the algorithms of Figure 1
-    ],
+    first(
+        1,
+        [
+            ("algorithm my_private.py", []),
+            ("algorithm my_bandit.py", []),
+            ("adversary my_game.py", ["algorithms=[my_bandit]"]),
+            ("adversary my_game.py", []),  # beside the algorithms of Figure 1
+        ],
+    ),
 )
 def test_the_commands_for_own_files_run(own, containing, few, either):
     """Each block of commands, in its order, from the one that writes the file."""
@@ -223,7 +226,7 @@ def test_the_runs_of_the_pages_could_be_played(line, monkeypatch):
 
 def on_results():
     """The commands on results; `make test` runs each with its first words only."""
-    lines = commands("plot", "report", "check", "compare")
+    lines = commands("plot", "report", "check", "compare", "cite")
     return some(lines, *{line.split()[1]: line for line in reversed(lines)}.values())
 
 
@@ -241,7 +244,7 @@ def test_the_commands_on_results_work(line, tmp_path, monkeypatch):
 
 def test_every_command_of_a_block_is_tested():
     """No block shows a command that the tests above do not run; `merge` needs shards, see tests/actions."""
-    tested = "list|show|validate|privacy|tune|plan|audit|run|slurm|plot|report|check|compare|new|merge"
+    tested = "list|show|validate|privacy|tune|plan|audit|run|slurm|plot|report|check|compare|cite|new|merge"
     assert {line.split()[1] for line in commands(r"\S+")} == set(tested.split("|"))
 
 
@@ -643,6 +646,25 @@ def test_the_price_of_privacy_over_experts():
     assert states(LINEAR, "The regret is {}, which is {} % more than FTRL", blt, f"{100 * (blt / ftrl - 1):.1f}")
     dartboard = worst("price_experts", adversary="gap", dimension="10", algorithm="shrinking_dartboard", epsilon="1")
     assert states(LINEAR, "With ten experts at ε = 1 its regret is {}:", dartboard)
+
+
+def test_experts_at_equal_privacy():
+    def at(label):
+        return worst("experts_private", panel="gap 0.2", label=label)
+
+    words = "the local regret is {} with Gaussian and {} with Laplace noise, and {} with a central BLT. FTRL, which is"
+    labels = (
+        "Local: RW-FTPL (ε = 1, δ = 1e-06)",
+        "Local: noisy FTRL (ε = 1)",
+        "Central: DP-FTRL, BLT (ε = 1, δ = 1e-06)",
+    )
+    assert states(LINEAR, words + " not private, has {}.", *map(at, labels), at("FTRL, not private"))
+    assert states(LINEAR, "and its regret is {} here.", at("Central: RNM-FTNL, Gumbel (ε = 1)"))
+    means: dict[str, list[float]] = {}
+    for row in records("experts_dynamic/summary.csv"):
+        means.setdefault(row["algorithm"], []).append(float(row["mean"]))
+    slopes = [np.polyfit(np.log([2**14, 2**16, 2**18]), np.log(own), 1)[0] for own in means.values()]
+    assert states(LINEAR, "with slopes from {} to {}.", f"{min(slopes):.2f}", f"{max(slopes):.2f}")
 
 
 def test_the_thresholds_of_free_privacy_are_those_of_the_tables():

@@ -10,9 +10,9 @@ FOLDERS = ("_generated", "algorithms", "adversaries", "mechanisms")  # ignored b
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every generated page: its path in docs/, and its text."""
-    from _generate import api, commands, contract, experiments, keys, mechanisms, players
+    from _generate import api, commands, contract, experiments, keys, leaderboard, mechanisms, players
 
-    for module in (api, commands, contract, keys, experiments, players, mechanisms):
+    for module in (api, commands, contract, keys, experiments, leaderboard, players, mechanisms):
         yield from module.pages()
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from _generate import ROOT
 from _generate.markdown import line, table
+from privbandits_cli.actions.exports import ledger_schema
 from privbandits_cli.experiment.schema import NUMBER
 
-SECTIONS = ("Summary", "Plot", "Price", "Grid", "Inequalities", "StatedClaim")  # mappings within a config
+SECTIONS = ("Unit", "Summary", "Plot", "Price", "Grid", "Inequalities", "StatedClaim")  # mappings within a config
 NAMES = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text"}
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
@@ -17,9 +18,17 @@ POWERS = NUMBER["description"]  # that a number may be written as a power is sai
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The fragment with every key and every section."""
+    """The fragments with every key and every section, and with the fields of the ledger."""
     schema = json.loads((ROOT / "configs" / "experiment.schema.json").read_text(encoding="utf-8"))
     yield "_generated/keys.md", "\n".join(_tables(schema)) + "\n"
+    yield "_generated/ledger.md", "\n".join(_ledger(ledger_schema()["$defs"])) + "\n"
+
+
+def _ledger(parts: dict[str, Any]) -> Iterator[str]:
+    """The fields of a block of the ledger, and of each of its bounds."""
+    for name, head in {"Block": "field of an algorithm", "Bound": "field of a bound"}.items():
+        rows = [[f"`{key}`", line(field.get("description", ""))] for key, field in parts[name]["properties"].items()]
+        yield table([head, ""], rows) + "\n"
 
 
 def _tables(schema: dict[str, Any]) -> Iterator[str]:

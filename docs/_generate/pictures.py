@@ -21,10 +21,17 @@ RESULTS = DOCS / "_build" / "games"  # finished trials stay there, so that the n
 MOST = 7  # lines in the picture of an adversary; of a game with more algorithms, it shows those of SHOWN
 SHOWN = (
     *("uniform", "exp3", "tsallis_inf", "exp3_tau", "dp_exp3_lap", "batched_htinf"),
+    *("ftrl", "dp_ftrl", "dp_ftpl", "noisy_ftrl", "shrinking_dartboard", "rnm_ftnl", "rw_ftpl"),
     *("linucb", "lints", "dp_linucb", "ldp_linucb", "squarecb", "bpo"),
 )
 BEST_ARM = tuple(name for name, model in Registry().every("algorithms") if model.game == "best_arm")
-NO_PICTURE = ("log", "replay", "table", *BEST_ARM)  # they play a file of the user's own, or a game without regret
+NO_PICTURE = (
+    "log",
+    "replay",
+    "ratings",
+    "table",
+    *BEST_ARM,
+)  # they play a file of the user's own, or a game without regret
 
 
 @dataclass(frozen=True)

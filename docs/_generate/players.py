@@ -11,11 +11,13 @@ from _generate import DOCS, keys, pictures
 from _generate.experiments import Claimed, Played, every
 from _generate.markdown import blocks, code, line, table
 from privbandits_cli.accounting.rounding import VACUOUS, at_least, at_most, is_vacuous, pair, regret
+from privbandits_cli.actions.exports import citation
 from privbandits_cli.actions.privacy import block
 from privbandits_cli.actions.show import OPPONENTS, READ, facts, plain
 from privbandits_cli.experiment.settings import Size
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.report.references import cited, works
 
 HORIZON, SIZE = 2**18, 4  # of the values that the pages show
 KINDS: dict[Kind, str] = {"algorithms": "Algorithms", "adversaries": "Adversaries"}
@@ -98,6 +100,7 @@ def _page(registry: Registry, kind: Kind, name: str, known: Mapping[str, Any]) -
         yield from _privacy(registry, known)
         yield from _bounds(known)
     yield from _appearances(name)
+    yield from _references(registry, kind, name)
 
 
 def _picture(name: str, kind: Kind) -> Iterator[str]:
@@ -203,6 +206,13 @@ def _appearances(name: str) -> Iterator[str]:
     if claims:
         yield "\nClaims about it:\n"
         yield table(["claim", "source", "verdict"], [_claim(one, claimed) for one, claimed in claims])
+
+
+def _references(registry: Registry, kind: Kind, name: str) -> Iterator[str]:
+    found = list(cited(citation(registry, kind, name)))
+    if found:
+        yield "\n## References\n"
+        yield from (f"- {line(works()[key].in_words())}" for key in found)
 
 
 def _claim(one: Played, claimed: Claimed) -> list[str]:

@@ -4,19 +4,24 @@ An item moves several numbers with independent noise. Which numbers these are ma
 the pair of laws of one number, moved and not, dominates all that an item may do to it, and dominating pairs compose
 adaptively (Zhu, Dong & Wang 2022). So the bounds from above are those of all these numbers at once.
 
+A person who is in m rounds moves more numbers, or the same ones farther. At worst all m rounds move the same numbers:
+two numbers with Laplace noise that are moved by a and b reveal no more than one that is moved by a + b, and Gaussian
+noise and pure releases are alike (`docs/privacy/people.md` has the proofs). If every round has numbers of its own, the
+m rounds are composed.
+
 An attack states less where a game may not release all of them. At δ = 0 it is enough that a test distinguishes two
 items in some outcome: there the noise is far out, so that an arm is played on and its numbers are released. At δ > 0
 only numbers count that are released in every outcome.
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, Self
 
 from privbandits_cli.accounting import gaussian, laplace, whole
-from privbandits_cli.accounting.composition import optimal
+from privbandits_cli.accounting.composition import COUNTED, concentrated, optimal
 from privbandits_cli.accounting.guarantee import Guarantee
 
 LARGEST = 500.0  # ε, beyond which all but one number with Laplace noise is only accounted at δ = 0
@@ -30,18 +35,49 @@ class Release:
     """Numbers that an item moves, all by as much: the law of their noise, what they cost together, and their count.
 
     total: with Laplace noise ε at δ = 0, the sum of the moves in scales of the noise; with Gaussian noise μ; `pure` is
-    any noise, and total the sum of the numbers' ε. All >= 0.
+    any noise, and total the sum of the numbers' ε; `bit` is randomised response. All >= 0.
+    fresh: every round moves numbers of its own. growth: otherwise, by what factor the total grows if one person is in m
+    rounds; by default m, as if all of them moved the same numbers.
     """
 
-    law: Literal["laplace", "gaussian", "pure"]
+    law: Literal["laplace", "gaussian", "pure", "bit"]
     total: float
     count: int = 1
+    fresh: bool = False
+    growth: Callable[[int], float] | None = field(default=None, compare=False)
 
     def part(self, share: float) -> Self | None:
         """One number that is moved by this share of the total; None if it is not moved."""
-        return type(self)(self.law, share * self.total) if share > 0 else None
+        return replace(self, total=share * self.total, count=1) if share > 0 else None
 
-    def words(self, what: str) -> str:
+    def of_person(self, rounds: int, delta: float, lower: bool = False) -> float:
+        """A bound on the least ε at δ of all numbers that m rounds of one person move; lower: from below.
+
+        From below, only one round counts if rounds may share numbers: a game need not have such numbers.
+        """
+        if lower and not self.fresh:
+            return self.bracket(delta)[0]
+        most = replace(self, total=rounds * self.total, count=self.count * (rounds if self.fresh else 1))
+        if self.law == "gaussian":
+            growth = math.sqrt(rounds) if self.fresh else self.growth(rounds) if self.growth else rounds
+            return gaussian.epsilon_of(growth * self.total, delta)
+        pure = most.total if self.growth is None else self.growth(rounds) * self.total
+        if delta == 0 or not most.accounted():
+            return self.bracket(delta)[0] if lower and delta else pure
+        return most.bracket(delta)[0] if lower else min(pure, most.bracket(delta)[1])
+
+    def accounted(self) -> bool:
+        """Whether `bracket` knows more than the total at δ > 0."""
+        most = math.inf if self.law == "laplace" and self.count == 1 else LARGEST
+        return 0 < self.total <= most and self.total < math.inf and self.count <= COUNTED
+
+    def words(self, rounds: int) -> str:
+        """How several rounds of one person are counted."""
+        if self.fresh:
+            return f"composed over {rounds:,} rounds"
+        return f"the worst {rounds:,} rounds" if self.growth else f"{rounds:,} rounds may move the same numbers"
+
+    def counted(self, what: str) -> str:
         """The count, in words."""
         return f"one {what}" if self.count == 1 else f"{self.count:,} {what}s"
 
@@ -54,8 +90,9 @@ class Release:
             found = gaussian.epsilon_of(self.total, delta)
         elif delta == 0:
             found = self.total
-        elif self.law == "pure":
-            return 0.0, optimal(self.total / self.count, self.count, delta)
+        elif self.law in ("pure", "bit"):
+            found = optimal(self.total / self.count, self.count, delta)
+            return (found if self.law == "bit" else 0.0), found
         elif self.count > 1:
             return laplace.bracket(self.count, self.total / self.count, delta)
         else:
@@ -79,24 +116,24 @@ def noised(
     source: why an item moves no more; what: one of the numbers, in words. surely: what a stated pair of items moves in
     every outcome of this game; None if nothing. possibly: what it moves in some outcome; by default the same.
     """
-    known, farthest = partial(Guarantee, view=view, neighbours=neighbours), possibly or surely
+    farthest = possibly or surely
+    known = partial(Guarantee, view=view, neighbours=neighbours, spent=release)
     source = source if farthest else f"{source}; this game ends before the first {what}"
-    attack = partial(known, status="exact", lower=True)
+    attack = partial(known, status="exact", lower=True, spent=surely if surely and surely.fresh else None)
     bounds = []
     if release.law != "gaussian":
         bounds.append(known(release.total, 0.0, source, "proved"))
         if farthest:
-            bounds.append(attack(farthest.total, 0.0, f"attack, at δ = 0: {farthest.words(what)}, far out"))
-        most = math.inf if release.law == "laplace" and release.count == 1 else LARGEST
-        if not 0 < release.total <= most or release.total == math.inf:
+            bounds.append(attack(farthest.total, 0.0, f"attack, at δ = 0: {farthest.counted(what)}, far out"))
+        if not release.accounted():
             return bounds
     if delta == 0:
         return bounds
     tight = surely == release and release.law == "gaussian"
-    several = source if release.count == 1 else f"{source}: {release.words(what)}"
+    several = source if release.count == 1 else f"{source}: {release.counted(what)}"
     bounds.append(known(release.bracket(delta)[1], delta, several, "exact" if tight else "proved"))
     if surely:
-        bounds.append(attack(surely.bracket(delta)[0], delta, f"attack: {surely.words(what)}"))
+        bounds.append(attack(surely.bracket(delta)[0], delta, f"attack: {surely.counted(what)}"))
     return bounds
 
 
@@ -107,12 +144,35 @@ def bit(epsilon: float, share: float, delta: float, source: str, what: str, view
     end of the range: from p = 1/(1 + e^ε) to q it has δ(ε') = q - e^ε' p. Domain: 0 <= ε <= 700.
     """
     odds, bounds = math.exp(epsilon), []
+    reports = Release("bit" if share == 1 else "pure", math.log(1 + share * (odds - 1)), fresh=True)
     q = 1 / (1 + odds) + share * (odds - 1) / (1 + odds)
     for at in sorted({0.0, delta}):
         found = math.log(max(1.0, (q - at) * (1 + odds)))
-        bounds.append(Guarantee(found, at, source, "proved", view=view))
-        bounds.append(Guarantee(found, at, f"attack: one {what}", "exact", lower=True, view=view))
+        bounds.append(Guarantee(found, at, source, "proved", view=view, spent=reports))
+        own = reports if share == 1 else None
+        bounds.append(Guarantee(found, at, f"attack: one {what}", "exact", lower=True, view=view, spent=own))
     return bounds
+
+
+@dataclass(frozen=True)
+class Concentrated:
+    """A ρ-zCDP release of a round; m rounds of one person are m²ρ-zCDP (Bun & Steinke 2016, Proposition 1.9)."""
+
+    rho: float
+
+    def of_person(self, rounds: int, delta: float, lower: bool = False) -> float:
+        """The ε of m²ρ-zCDP; there is none from below."""
+        return 0.0 if lower else concentrated(rounds**2 * self.rho, delta)
+
+    def words(self, rounds: int) -> str:
+        """The factor."""
+        return f"{rounds**2:,} ρ for {rounds:,} rounds"
+
+
+def zcdp(rho: float, delta: float, view: str, neighbours: str = GAINS) -> Guarantee:
+    """The bound of a ρ-zCDP release, converted."""
+    source, spent = f"ρ-zCDP with ρ = {rho:.4g}, converted", Concentrated(rho)
+    return Guarantee(concentrated(rho, delta), delta, source, "proved", view=view, neighbours=neighbours, spent=spent)
 
 
 def halves(total: float, delta: float, source: str, view: str, both: bool) -> list[Guarantee]:
@@ -126,7 +186,16 @@ def halves(total: float, delta: float, source: str, view: str, both: bool) -> li
 
 
 def vectors(
-    m: int, scale: float, changes: tuple[float, float], box: bool, delta: float, view: str, *, hidden: bool = False
+    m: int,
+    scale: float,
+    changes: tuple[float, float],
+    box: bool,
+    delta: float,
+    view: str,
+    *,
+    hidden: bool = False,
+    fresh: bool = False,
+    growth: Callable[[int], float] | None = None,
 ) -> list[Guarantee]:
     """Bounds for m vectors with Laplace noise of this scale in every coordinate, if one item affects all of them.
 
@@ -134,11 +203,11 @@ def vectors(
     coordinates. At δ = 0 the l1 distance determines ε; at δ > 0 these c m numbers are an attack. box: no coordinate
     differs by more than w. Then that attack is the worst case, as a smaller shift is post-processing of a larger one.
     Otherwise the vectors are composed like any releases of the same pure ε. hidden: further noise hides part of the
-    vectors, unless it is far out. view: what the observer sees of them.
+    vectors, unless it is far out. view: what the observer sees of them. fresh, growth: as of a `Release`.
     """
     (l1, l2), pure = changes, m * changes[0] / scale if scale > 0 else math.inf
-    numbers = Release("laplace", pure, m * round((l1 / l2) ** 2))
-    release = numbers if box else Release("pure", pure, m)
+    numbers = Release("laplace", pure, m * round((l1 / l2) ** 2), fresh, growth)
+    release = numbers if box else replace(numbers, law="pure", count=m)
     source = f"Lemma 3.3 with {m} nodes, a loss replaced" if m > 1 else "Laplace noise"
     seen = {"possibly": numbers, "surely": None if hidden else numbers}
     return noised(release, delta, source, "Laplace number", view, neighbours=LOSSES, **seen)

@@ -29,6 +29,18 @@ def square_root(n: int) -> Floats:
     return np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
 
 
+def together(c: Floats, rounds: int) -> float:
+    """The largest norm of a sum of that many columns of C, if c does not increase and is not negative.
+
+    It is that of the first columns: the product of two columns is a sum of c_k c_(k+d), where d is their distance, and
+    has fewer terms for a later column. So no pair of columns has a larger product than the pair of first ones in the
+    same order.
+    """
+    sums = np.cumsum(c)
+    sums[rounds:] -= sums[:-rounds].copy() if rounds < len(c) else 0.0
+    return float(np.linalg.norm(sums))
+
+
 @dataclass(frozen=True)
 class Blt:
     """A BLT, given by the rates at which its buffers fade: 1 - θ_j, and 1 - θ̂_j for its inverse.
@@ -60,6 +72,15 @@ class Blt:
         """|c| for n items."""
         weights = self.weights()
         return math.sqrt(1 + float(weights @ _sums(_product(self.rates), n - 1) @ weights))
+
+    def together(self, n: int, rounds: int) -> float:
+        """The largest norm of a sum of that many columns, as of `together`: c_1, c_2, ... are sums of powers."""
+        m, weights = min(n, rounds), self.weights()
+        powers = np.exp(np.outer(np.arange(m - 1), np.log1p(-self.rates))) @ weights
+        first = np.cumsum(np.concatenate([[1.0], powers]))
+        later = weights * _sums(self.rates, m)
+        rest = later @ _sums(_product(self.rates), n - m) @ later
+        return math.sqrt(float(first @ first + rest))
 
     def deviation(self, n: int) -> float:
         """The largest standard deviation of the noise, that of sum n: √(b_0² + ... + b_(n-1)²)."""

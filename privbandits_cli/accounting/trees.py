@@ -15,7 +15,41 @@ from functools import cache
 
 import numpy as np
 
+from privbandits_cli.accounting.digits import height
 from privbandits_cli.numerics.types import Floats
+
+MOST = 1000  # items; of more, each counts as if it were in all nodes of the worst one
+
+
+def held(n: int, k: int, items: int, *, squares: bool) -> float:
+    """The sensitivity of the nodes of a k-ary tree on n leaves if `items` leaves change by 1 at most.
+
+    Only nodes that end a prefix have noise: the last one of k siblings has none. With c leaves in a node its sum moves
+    by c. squares: the root of the largest sum of the c² over all nodes; otherwise the largest sum of the c. Each array
+    has the largest sum for 0, 1, ... leaves of a subtree.
+    """
+    most, levels = min(items, n), height(n, k)
+    if items > MOST:
+        return items * (math.sqrt(levels) if squares else levels)
+    inside, total = np.zeros(2), np.zeros(1)
+    for level in range(levels):
+        leaves = np.arange(len(inside), dtype=np.float64)
+        node = inside + (leaves**2 if squares else leaves)
+        for _ in range(n // k**level % k):
+            total = _either(total, node, most)
+        for _ in range(k - 1):
+            inside = _either(inside, node, most)
+    largest = float(total.max())
+    return math.sqrt(largest) if squares else largest
+
+
+def _either(first: Floats, second: Floats, most: int) -> Floats:
+    """The largest sums for 0, 1, ..., at most `most` leaves of two subtrees."""
+    found = np.full(min(most, len(first) + len(second) - 2) + 1, -math.inf)
+    for c, value in enumerate(second[: len(found)]):
+        part = first[: len(found) - c] + value
+        found[c : c + len(part)] = np.maximum(found[c : c + len(part)], part)
+    return found
 
 
 def _worst(items: Floats) -> Floats:

@@ -38,7 +38,7 @@ def check(path: Path, config: Path, trust: Trust = NOBODY) -> tuple[list[Checked
     if not config.exists() and config != CONFIGS:
         raise ConfigError([f"{config} does not exist: give --config a config with claims, or a folder of configs"])
     if (path / "summary.csv").exists():
-        file = _file(path, config)
+        file = config_of(path, config)
         if not file.exists():
             raise ConfigError([f"{path}: its config {file} does not exist; name the config with claims by --config"])
         one = _checked(file, trust, path)
@@ -57,12 +57,12 @@ def _files(path: Path, played: Sequence[str], config: Path) -> list[Path]:
         return sorted(config.glob("*.yaml"))
     if config.exists():
         return [config]
-    return sorted({file for name in played if (file := _file(path / name, config)).exists()})
+    return sorted({file for name in played if (file := config_of(path / name, config)).exists()})
 
 
 def unknown(path: Path, names: Sequence[str], config: Path) -> list[str]:
     """The results folders among these names of whose experiment there is no config with claims."""
-    return [name for name in names if not _file(path / name, config).exists()]
+    return [name for name in names if not config_of(path / name, config).exists()]
 
 
 def _checked(file: Path, trust: Trust, path: Path, tree: bool = False) -> Checked:
@@ -74,7 +74,7 @@ def _checked(file: Path, trust: Trust, path: Path, tree: bool = False) -> Checke
     return Checked(keys.experiment, keys.title, keys.source, found)
 
 
-def _file(folder: Path, config: Path) -> Path:
+def config_of(folder: Path, config: Path) -> Path:
     """The config with the claims about a results folder: the file given, or the one of its name in a folder.
 
     A config that is missing from the default folder is replaced by the shipped one of that name.
@@ -90,7 +90,7 @@ def _file(folder: Path, config: Path) -> Path:
 
 def claims_on(folder: Path, config: Path, trust: Trust = NOBODY) -> list[dict[str, Any]]:
     """The verdicts on one results folder as plain data; none without a config. Raises what `check` raises."""
-    file = _file(folder, config)
+    file = config_of(folder, config)
     return [asdict(verdict) for verdict in _checked(file, trust, folder).verdicts] if file.is_file() else []
 
 

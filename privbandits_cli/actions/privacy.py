@@ -1,6 +1,8 @@
 """The privacy ledger: guarantees, proofs and lower bounds of each algorithm. `tune` finds parameters for a given ε."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,9 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 from privbandits_cli.plugins.registry import Registry
 
+PART = 1e-3  # to which part of itself an ε is found
+ROUNDING = 1e-9
+LEAST = 1e-3  # of the ε of a person, the least that is tried for a round
 DELTAS = np.geomspace(1e-12, 0.1, 45)  # of a privacy profile
 
 
@@ -89,24 +94,27 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     delta, or by default that of legends, which has δ = 0 if the algorithm is private without a δ.
     """
     at = delta or _own_delta(algorithm) or papers_delta(setting)
-    bounds = algorithm.bounds(setting, at)
+    bounds = algorithm.of_person(setting, at)
     best = leading(bounds)
-    quoted = best if delta else algorithm.guarantee(setting)
+    quoted = best if delta else algorithm.promise(setting)
     lower = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=None)
     notes = [*algorithm.caveats(setting), *algorithm.remarks(setting)]
+    if setting.rounds_per_person > 1 and (one := algorithm.guarantee(setting, delta)) is not None:
+        notes = [f"One round by itself: {one} ({one.source}).", *notes]
     if best is not None and best.epsilon > MEANINGLESS:
+        who = "one person" if setting.rounds_per_person > 1 else "one gain"
         no_protection = (
-            f"ε = {at_most(best.epsilon)} promises no protection: it lets one gain change a likelihood e^ε-fold."
+            f"ε = {at_most(best.epsilon)} promises no protection: it lets {who} change a likelihood e^ε-fold."
         )
         notes = [no_protection, *notes]
     return {
         "delta": at,
-        "leading": None if quoted is None else dict(vars(quoted)),
+        "leading": None if quoted is None else quoted.described(),
         "mechanism": algorithm.mechanism(),
         "upper": None if best is None else best.epsilon,
         "lower": lower,
         "facts": algorithm.facts(setting),
-        "bounds": [dict(vars(bound)) for bound in bounds],
+        "bounds": [bound.described() for bound in bounds],
         "notes": notes,
     }
 
@@ -117,15 +125,52 @@ def _own_delta(algorithm: Algorithm) -> float | None:
 
 
 def tune(
-    registry: Registry, name: str, base: str | None, epsilon: float, delta: float, size: Size
+    registry: Registry,
+    name: str,
+    base: str | None,
+    epsilon: float,
+    delta: float,
+    size: Size,
+    rounds_per_person: int = 1,
 ) -> list[dict[str, Any]]:
     """The parameters with the least regret bound whose proved ε is at most `epsilon`, and the paper's choice.
 
+    rounds_per_person: ε is that of a person who is in at most so many rounds. The ε of the parameters is then smaller.
     Raises KeyError for an unknown name or an algorithm without a privacy parameter, ValueError if no parameters reach
     `epsilon`.
     """
-    every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
-    known = [other for other, model in every if model.private]
+    found = choices(registry, name, base, epsilon, delta, size.horizon)
+    rows = []
+    setting = size.setting(next(iter(found.values())))._replace(rounds_per_person=rounds_per_person)
+    if rounds_per_person > 1:
+        at = partial(choices, registry, name, base, delta=delta, horizon=size.horizon)
+        reached = {choice: _for_a_person(at, choice, setting, epsilon, delta) for choice in found}
+        found = {choice: parameters for choice, parameters in reached.items() if parameters is not None}
+        if "certified" not in found:
+            raise ValueError(
+                f"no ε of {name} is known that gives a person of {rounds_per_person:,} rounds ε = {epsilon:g}"
+            )
+    for choice, parameters in found.items():
+        errors = list(parameters.errors(setting))
+        if errors and choice == "certified":
+            raise ValueError(errors[0])
+        if not errors:
+            rows.append(
+                {"choice": choice, "reason": parameters.reasons.get(choice, "")}
+                | _evaluated(parameters.tuned(setting), setting, delta)
+            )
+            if choice == "certified" and rows[-1]["epsilon"] is None:
+                raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
+    return rows
+
+
+def choices(
+    registry: Registry, name: str, base: str | None, epsilon: float, delta: float, horizon: int
+) -> dict[str, Algorithm]:
+    """The parameters of an algorithm for this privacy, not tuned: `certified`, and those of papers.
+
+    Raises KeyError for an unknown name or an algorithm without a privacy parameter.
+    """
     if name not in registry.names("algorithms"):
         raise KeyError(f"unknown algorithm '{name}'" + _suggestion(registry, name))
     model = registry.find("algorithms", name)
@@ -137,23 +182,40 @@ def tune(
         raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
     if base is not None and (message := misfit(registry, model, "base", given["base"])):
         raise KeyError(message)
-    found = model.for_epsilon(epsilon, delta, size.horizon, given)
+    found: dict[str, Algorithm] = dict(model.for_epsilon(epsilon, delta, horizon, given))
     if not found:
+        every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
+        known = [other for other, model in every if model.private]
         raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
-    rows = []
-    setting = size.setting(next(iter(found.values())))
-    for choice, parameters in found.items():
-        errors = list(parameters.errors(setting))
-        if errors and choice == "certified":
-            raise ValueError(errors[0])
-        if not errors:
-            rows.append(
-                {"choice": choice, "reason": model.reasons.get(choice, "")}
-                | _evaluated(parameters.tuned(setting), setting, delta)
-            )
-            if choice == "certified" and rows[-1]["epsilon"] is None:
-                raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
-    return rows
+    return found
+
+
+def _for_a_person(
+    at: Callable[[float], dict[str, Algorithm]], choice: str, setting: Setting, epsilon: float, delta: float
+) -> Algorithm | None:
+    """The parameters of a choice with the largest ε of their own whose ε of a person is at most `epsilon`.
+
+    None if there are none. at: the parameters of all choices for an ε of one round.
+    """
+
+    def spent(own: float) -> float:
+        tuned = at(own)[choice]
+        if list(tuned.errors(setting)):
+            return math.inf
+        ready = tuned.tuned(setting)
+        found = ready.promise(setting, delta if ready.stated_delta(setting) else None)
+        return math.inf if found is None else found.epsilon
+
+    low, high = epsilon / setting.rounds_per_person, epsilon
+    while spent(low) > epsilon * (1 + ROUNDING):
+        low, high = low / 2, low
+        if low < LEAST * epsilon:
+            return None
+    if spent((1 + PART) * low) <= epsilon:
+        while high > (1 + PART) * low:
+            own = math.sqrt(low * high)
+            low, high = (own, high) if spent(own) <= epsilon else (low, own)
+    return at(low)[choice]
 
 
 def _suggestion(registry: Registry, name: str) -> str:
@@ -163,7 +225,7 @@ def _suggestion(registry: Registry, name: str) -> str:
 def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str, Any]:
     """The parameters of a tuned algorithm, its guarantee and its regret bounds."""
     check_promise(algorithm, setting)
-    promised = algorithm.guarantee(setting, delta if algorithm.stated_delta(setting) else None)
+    promised = algorithm.promise(setting, delta if algorithm.stated_delta(setting) else None)
     horizon = np.array([float(setting.horizon)])
     found = [algorithm.regret_bound(horizon, setting, memory) for memory in (0, 1)]
     oblivious, switching = (None if bound is None else float(bound[0]) for bound in found)

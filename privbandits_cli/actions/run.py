@@ -273,7 +273,7 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
 
 def _stopped(plan: Plan, curve: Curve, x: Floats) -> dict[str, float | None]:
     """The columns of a curve in stopping.csv; None where a cell is empty."""
-    found = stopping.of_curve(curve, best_arm.outcomes(x), plan.guarantees[curve.key])
+    found = stopping.of_curve(curve, best_arm.outcomes(x), curve.algorithm.guarantee(curve.setting))
     return {name: None if value == "" else value for name, value in found.items()}
 
 

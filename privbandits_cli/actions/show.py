@@ -127,7 +127,7 @@ def facts(
     if isinstance(ready, Algorithm):
         check_promise(ready, setting)
         promised, end = ready.guarantee(setting), np.array([float(size.horizon)])
-        out |= {"facts": ready.facts(setting), "guarantee": None if promised is None else dict(vars(promised))}
+        out |= {"facts": ready.facts(setting), "guarantee": None if promised is None else promised.described()}
         for memory, opponent in OPPONENTS[ready.game]:
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])

@@ -4,6 +4,7 @@ A row of the file is an event: features, the action that was taken, the probabil
 reward in [0, 1]. A learner is shown the features and chooses. If it chooses the logged action, it learns the reward,
 and a round is over. If not, the event is skipped, and the next one is shown. Arms are as of `table`: e_a ⊗ z for action
 a, z = (1, x)/√2, with each feature scaled to [0, 1] and x into the unit ball by the whole file.
+A file of the Open Bandit Dataset (Saito, Aihara, Matsutani & Narita 2021) is read as it is.
 
 The log is thinned first: in each trial an event whose action had the probability p is shown with probability m/p, where
 m is the smallest one in the file. Of the events that are left every action is equally likely, whatever the features. So
@@ -33,6 +34,7 @@ from pydantic import Field
 
 from privbandits_cli.data.files import PlaysActions
 from privbandits_cli.data.logs import Logged, logged
+from privbandits_cli.data.tables import people_of
 from privbandits_cli.games.contextual import Setting
 from privbandits_cli.games.logged import Events, new_place
 from privbandits_cli.numerics.text import exact
@@ -46,7 +48,9 @@ class Parameters(PlaysActions):
     display = "Log"
     estimate = "T times the value of the best single action (SNIPS on the whole log) minus the rewards of the replay"
 
-    path: str = Field(description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory")
+    path: str = Field(
+        description="a .csv, .tsv, .jsonl, .arff, .parquet or .npy file, relative to the working directory"
+    )
     action: str | None = Field(None, description="the column of the actions; default: `action`, `arm` or `a`")
     reward: str | None = Field(None, description="the column of the rewards, in [0, 1]; default: `reward` or `r`")
     propensity: str | None = Field(
@@ -54,7 +58,10 @@ class Parameters(PlaysActions):
         description="the column of the probabilities with which the actions were taken; default: `propensity`, `prob`, "
         "`pscore` or `p`",
     )
-    features: list[str] | None = Field(None, description="the columns of features; default: all others")
+    features: list[str] | None = Field(
+        None,
+        description="the columns of features; default: all others, and in the Open Bandit Dataset those of the user",
+    )
 
     def read(self, path: str) -> Logged:
         """The log in a file."""
@@ -71,6 +78,10 @@ class Parameters(PlaysActions):
         factor, none = log.factor * half, np.zeros((setting.known().dimension, setting.n_arms))
         best = float(log.single_values().max())
         return Events(new_place(), order, log.rows, log.low, factor, half, log.actions, log.rewards, best, none, none)
+
+    def rounds_per_person(self, column: str, setting: Setting) -> int:
+        """As many as the person has events: each is kept at most once, and all of them may be."""
+        return min(int(np.bincount(people_of(self.path, column, self.features)).max()), int(setting.horizon))
 
     def file_errors(self, setting: Setting) -> Iterator[str]:
         log = self.read(self.path)

@@ -20,7 +20,7 @@ from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.data.files import PlaysActions, PlaysRows
-from privbandits_cli.data.tables import Labelled, labelled
+from privbandits_cli.data.tables import Labelled, labelled, people_of
 from privbandits_cli.games.contextual import Floats, Setting
 
 
@@ -31,8 +31,8 @@ class Parameters(PlaysRows, PlaysActions):
     counts = "wrong classes"
 
     path: str = Field(
-        description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory, or a table of the "
-        "package: `breast_cancer`, `digits`, `iris` or `wine`, with the target `class`"
+        description="a .csv, .tsv, .jsonl, .arff, .parquet or .npy file, relative to the working directory, or a table "
+        "of the package: `breast_cancer`, `digits`, `iris` or `wine`, with the target `class`"
     )
     target: str | int = Field(description="the column of the classes: its name, or its place, from 1")
     features: list[str] | None = Field(None, description="the columns of features; default: all others")
@@ -62,6 +62,13 @@ class Parameters(PlaysRows, PlaysActions):
                 arms[:n, a * width + 1 : (a + 1) * width, a] = scaled
             means[:n] = labels[:, None] == np.arange(k)
             yield arms[:n], means[:n]
+
+    def rounds_per_person(self, column: str, setting: Setting) -> int:
+        people = people_of(self.file, column, self.features)
+        passes, rest = divmod(int(setting.horizon), len(people))
+        last = people[:rest] if self.order == "file" else people[: len(people) * (rest > 0)]
+        counts = passes * np.bincount(people) + np.bincount(last, minlength=int(people.max()) + 1)
+        return min(int(counts.max()), int(setting.horizon))
 
     def file_errors(self, setting: Setting) -> Iterator[str]:
         table = self.read(self.file)

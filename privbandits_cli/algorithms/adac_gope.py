@@ -21,9 +21,8 @@ from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
-from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised
+from privbandits_cli.accounting.releases import Release, noised, zcdp
 from privbandits_cli.games import views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.parameters import Chance
@@ -90,9 +89,9 @@ class Parameters(Designed):
         neighbours = self.neighbours(setting)
         one = Release("gaussian", math.sqrt(2 * rho))
         surely = one.part(float(self.releases(setting)))
-        source, hidden = f"ρ-zCDP with ρ = {rho:.4g}, converted", "one Gaussian vector hides a reward"
+        hidden = "one Gaussian vector hides a reward"
         return [
-            Guarantee(concentrated(rho, delta), delta, source, "proved", view=view, neighbours=neighbours),
+            zcdp(rho, delta, view, neighbours),
             *noised(one, delta, hidden, "noisy vector", view, surely=surely, neighbours=neighbours),
         ]
 
@@ -120,7 +119,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
             settle_theta(state)
             eliminate(state)
         value = design(state, arms)
-        log = np.log(len(state.arms) * state.phase * (state.phase + 1) / state.alpha)
+        log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, length(state.beta, value, float(state.rank), log, state.variance, state.deviation))
         set_reach(state)
     arm: int = state.arm

@@ -31,9 +31,8 @@ from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
-from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised
+from privbandits_cli.accounting.releases import Release, noised, zcdp
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import invert, largest_eigenvalue, multiply, optimistic, room, rotate, width
@@ -49,6 +48,7 @@ class Parameters(contextual.Algorithm):
     optimistic = True
     growing = True
     private = True
+    public_arms = True
 
     rho: float = Field(ge=1e-12, le=1e12, description="ρ of zCDP")
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
@@ -116,9 +116,9 @@ class Parameters(contextual.Algorithm):
         neighbours = f"the reward of one round replaced, in [{low:.4g}, {known.reward:.4g}]"
         one, share = Release("gaussian", math.sqrt(2 * rho)), 0.5 if known.nonnegative else 1.0
         first = one.part(share if self.refreshes(setting) else 0.0)
-        source, hidden = f"ρ-zCDP with ρ = {rho:.4g}, converted", "one Gaussian vector hides a reward"
+        hidden = "one Gaussian vector hides a reward"
         return [
-            Guarantee(concentrated(rho, delta), delta, source, "proved", view=view, neighbours=neighbours),
+            zcdp(rho, delta, view, neighbours),
             *noised(one, delta, hidden, "noisy sum", view, surely=first, neighbours=neighbours),
         ]
 

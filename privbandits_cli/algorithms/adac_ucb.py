@@ -13,9 +13,8 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
-from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised
+from privbandits_cli.accounting.releases import Release, noised, zcdp
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
@@ -52,7 +51,7 @@ class Parameters(Phased):
         rho, view = self.rho * sensitivity**2, "all noisy sums, and so all arms played"
         one = Release("gaussian", math.sqrt(2 * rho))
         return [
-            Guarantee(concentrated(rho, delta), delta, f"ρ-zCDP with ρ = {rho:.4g}, converted", "proved", view=view),
+            zcdp(rho, delta, view),
             *noised(one, delta, "one Gaussian number hides a gain", "noisy sum", view, surely=one),
         ]
 

@@ -22,7 +22,6 @@ import math
 
 import numpy as np
 from numpy.random import Generator
-from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
@@ -30,7 +29,7 @@ from privbandits_cli.games import views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.mechanisms.phased_design import (
     CLOSE,
-    Designed,
+    Laplacian,
     advance,
     allot,
     contest,
@@ -41,24 +40,16 @@ from privbandits_cli.mechanisms.phased_design import (
     logarithm_of,
     played,
     product,
-    width_of,
 )
 from privbandits_cli.numerics.jit import Record, Records, once, record
 
 GROWTH = 1.05  # c grows by this factor until the width is at most β
 
 
-class Parameters(Designed):
+class Parameters(Laplacian):
     """ε, and the failure probability."""
 
     display = "AdaP-GOPE"
-    private = True
-
-    epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
-
-    def scale(self, setting: Setting) -> float:
-        """b, the scale of the noise on a sum of rewards."""
-        return width_of(setting.known()) / self.epsilon
 
     def length(self, setting: Setting, phase: int, dimension: float, support: float) -> float:
         """A <= √s G for s arms; rounding to whole plays makes h_a no larger than G <= g/c."""
@@ -66,9 +57,6 @@ class Parameters(Designed):
         gauss = setting.known().sigma * math.sqrt(2 * value * log)
         tail = self.scale(setting) * value * (2 * math.sqrt(support * log) + log)
         return GROWTH * enough(2.0**-phase, gauss, tail)
-
-    def facts(self, setting: Setting) -> dict[str, float]:
-        return {"scale": self.scale(setting)}
 
     def state(self, setting: Setting) -> Records:
         known, k = setting.known(), setting.n_arms
@@ -110,7 +98,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
 @once
 def share(state: Record) -> float:
     """Allot c plays to the arms, the least c with a width of at most β, up to GROWTH. Returns c."""
-    log, value = np.log(len(state.arms) * state.phase * (state.phase + 1) / state.alpha), state.value
+    log, value = logarithm_of(len(state.arms), state.phase, state.alpha), state.value
     tail = state.scale * (2.0 * spread(state, state.weights) * np.sqrt(log) + value * log)
     c = enough(state.beta, np.sqrt(2.0 * state.variance * value * log), tail)
     while True:

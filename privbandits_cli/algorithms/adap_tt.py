@@ -15,14 +15,13 @@ not say what the mean of the first phase is; we release the first gain with Lap(
 import math
 from typing import ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.identification.thresholds import adap_tt, adap_tt_star
 from privbandits_cli.mechanisms.growing_sums import gained, growing, starting
-from privbandits_cli.mechanisms.top_two import leader_plays, tracking
+from privbandits_cli.mechanisms.top_two import leader_plays, recommend, tracking
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped
 
@@ -96,8 +95,3 @@ def stop(state: Record) -> int:
             if evidence(state, gap, n, m) <= bar(state, gap, n, k, m, j):
                 return -1
     return best
-
-
-def recommend(state: Record) -> int:
-    """The arm with the largest noisy mean."""
-    return int(np.argmax(state.means))

@@ -13,8 +13,8 @@ D_j(a) is how often arm a would have been played in earlier rounds with these ar
 All predictors are released, and each record is in the batch of one. So the arms of later rounds follow from releases,
 of which one depends on the record, and ε is not divided.
 
-We know this rule from the code of the benchmark that `mechanisms.batches` names. It cites Levy & Mansour 2026, which we
-have not read.
+We know this rule from the code of the benchmark private-contextual-bandits (`mechanisms.batches`). It cites Levy &
+Mansour 2026, which we have not read.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""CTB-TT (Jourdan & Azize, slides): top two with local privacy, on randomised-response bits.
+"""CTB-TT (Azize, Jourdan, Al Marjani & Basu 2024; from slides): top two with local privacy, on randomised bits.
 
 A user with the gain x reports 1 with probability (x (e^ε - 1) + 1)/(e^ε + 1), else 0. The mean report grows with the
 mean gain, so EB-TCI on the reports finds the best arm, with its threshold. The slides have Gaussian costs on debiased

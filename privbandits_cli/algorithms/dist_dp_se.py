@@ -41,6 +41,7 @@ class Distributed(Eliminating):
     """What the algorithms with distributed noise share: ε, the failure probability p, and the growth of batches."""
 
     private = True
+    distributed = True
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     p: Chance = left_out("p, failure probability of the confidence; default 1/T")

@@ -145,9 +145,13 @@ class Aggregating(linear.Algorithm):
             hidden, at = self.counter == "tree" and self.spare != "none", delta
             if self.counter == "negative_digits":
                 at = 0.0
-            return vectors(round(counter.sensitivity()), scale, losses.changes(), box, at, VIEW, hidden=hidden)
+            levels, changes = round(counter.sensitivity()), losses.changes()
+            return vectors(levels, scale, changes, box, at, VIEW, hidden=hidden, growth=counter.growth)
         mu = counter.sensitivity() * losses.changes()[1] / scale if scale > 0 else math.inf
-        release, what = Release("gaussian", mu), "release of all prefixes, the empty one included"
+        release, what = (
+            Release("gaussian", mu, growth=counter.growth),
+            "release of all prefixes, the empty one included",
+        )
         source = f"{self.named()}, {mu:.4g}-GDP"
         return noised(release, delta, source, what, VIEW, surely=release, neighbours=LOSSES)
 

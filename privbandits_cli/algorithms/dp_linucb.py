@@ -303,9 +303,10 @@ class Parameters(contextual.Algorithm):
             source = "Theorem 8, advanced composition" if self.wishart else "section 4.2"
             out.append(jointly(self.epsilon, self.delta, source, "paper"))
         if not self.wishart:
-            mu = self.sums(setting).sensitivity() * setting.known().row_norm() ** 2 / self.sigma(setting)
+            counter = self.sums(setting)
+            mu = counter.sensitivity() * setting.known().row_norm() ** 2 / self.sigma(setting)
             source = f"all releases with Gaussian noise of {self.named()}, {mu:.4g}-GDP"
-            sums = Release("gaussian", mu)
+            sums = Release("gaussian", mu, growth=counter.growth)
             seen = noised(sums, delta, source, "release", VIEW, surely=None, possibly=sums, neighbours=NEIGHBOURS)
             return [*out, *seen]
         k = min(self.rows(setting), int(losses.MOST_FREEDOM))  # more rows only add noise

@@ -55,7 +55,7 @@ class NoisyGains(bandit.Algorithm):
         """The theorem's bound; lower bound: the test of one noisy gain, which has δ(ε') = 1 - e^((ε' - ε)/2)."""
         source = f"{self.theorem}: each gain seen once, under fresh noise"
         view = "all noisy gains, and so all arms played"
-        one = Release("laplace", self.epsilon * sensitivity)
+        one = Release("laplace", self.epsilon * sensitivity, fresh=True)
         return noised(one, delta, source, "noisy gain", view, surely=one)
 
     def facts(self, setting: Setting) -> dict[str, float]:

@@ -87,7 +87,7 @@ class Parameters(linear.Algorithm):
         """
         n, vector = setting.n_arms, self.noise == "vector"
         scale = self.scale(setting) or math.ulp(0.0)  # ε = ∞ draws no noise, and promises nothing
-        one = Release("pure" if vector else "laplace", sensitivity * self._change(setting) / scale)
+        one = Release("pure" if vector else "laplace", sensitivity * self._change(setting) / scale, fresh=True)
         far = one if setting.horizon > n else None  # large noise in N rounds may move the leader to any point
         neighbours, view = "the loss of one round replaced", "all noisy losses, so all plays"
         source, what = "Lemma 4.2, a loss replaced", "noisy loss at the border"

@@ -26,7 +26,6 @@ The proofs of the first three thresholds are in docs/privacy/best_arm.md; they h
 import math
 from typing import Any, Literal, Self
 
-import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import best_arm
@@ -35,7 +34,7 @@ from privbandits_cli.games.parameters import left_out
 from privbandits_cli.identification.costs import noisy_transport, private_transport
 from privbandits_cli.identification.thresholds import noise_price, paired, stylised, summed
 from privbandits_cli.mechanisms.growing_sums import gained, growing, starting
-from privbandits_cli.mechanisms.top_two import leader_plays, tracking
+from privbandits_cli.mechanisms.top_two import leader_plays, recommend, tracking
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped
 
@@ -142,8 +141,3 @@ def passes(state: Record, best: int, a: int) -> bool:
     if private_transport(up, low, n, m, state.rate) <= bar:
         return False  # also with `chernoff`, whose cost is less
     return state.kind != CHERNOFF or noisy_transport(up, low, n, k, m, j, state.epsilon) > bar
-
-
-def recommend(state: Record) -> int:
-    """The arm with the largest noisy mean."""
-    return int(np.argmax(state.means))

@@ -19,7 +19,7 @@ from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.players import Read
 from privbandits_cli.identification.costs import transport
 from privbandits_cli.identification.thresholds import mixture
-from privbandits_cli.mechanisms.top_two import leader_plays, tracking
+from privbandits_cli.mechanisms.top_two import leader_plays, recommend, tracking
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -88,8 +88,3 @@ def stop(state: Record) -> int:
         if a != best and evidence(state, best, a) <= mixture(n_arms, state.beta, state.plays[best], state.plays[a]):
             return -1
     return best
-
-
-def recommend(state: Record) -> int:
-    """The arm with the largest mean."""
-    return int(np.argmax(state.means))

@@ -1,4 +1,4 @@
-"""Gaussian Thompson sampling (Agrawal & Goyal 2013, Algorithm 2), made private (Ou, Avella Medina & Cummings 2024).
+"""Gaussian Thompson sampling (Agrawal & Goyal 2013a, Algorithm 2), made private (Ou, Avella Medina & Cummings 2024).
 
 Every arm is played b times. In each later round, θ_a ~ N(S_a/(n_a + 1), c/(n_a + 1)) is drawn for every arm a, where
 S_a is the sum of its n_a gains, and the arm with the largest θ is played. With b = 0 and c = 1 this is Thompson

@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 from numpy.random import Generator
-from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
@@ -20,7 +19,7 @@ from privbandits_cli.games import views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.mechanisms.phased_design import (
     CLOSE,
-    Designed,
+    Laplacian,
     advance,
     allot,
     contest,
@@ -30,23 +29,15 @@ from privbandits_cli.mechanisms.phased_design import (
     estimate,
     logarithm_of,
     played,
-    width_of,
 )
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
-class Parameters(Designed):
+class Parameters(Laplacian):
     """ε of a report, and the failure probability."""
 
     display = "LDP-GOPE"
-    private = True
     local = True
-
-    epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
-
-    def scale(self, setting: Setting) -> float:
-        """b, the scale of the noise on a reward."""
-        return width_of(setting.known()) / self.epsilon
 
     def variance(self, setting: Setting) -> float:
         """σ² + 2 b²."""
@@ -58,9 +49,6 @@ class Parameters(Designed):
         gauss = math.sqrt(2 * self.variance(setting) * value * log)
         return enough(2.0**-phase, gauss, self.scale(setting) * value * log)
 
-    def facts(self, setting: Setting) -> dict[str, float]:
-        return {"scale": self.scale(setting)}
-
     def state(self, setting: Setting) -> Records:
         known = setting.known()
         own = {"variance": self.variance(setting), "scale": self.scale(setting), "alpha": self.alpha}
@@ -69,7 +57,10 @@ class Parameters(Designed):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε of a report; the attack is a reward at the ends of its range."""
         view, neighbours = "the round's report, and so all later arms", self.neighbours(setting)
-        one, source = Release("laplace", self.epsilon * sensitivity), "Laplace noise of scale w/ε on each reward"
+        one, source = (
+            Release("laplace", self.epsilon * sensitivity, fresh=True),
+            "Laplace noise of scale w/ε on each reward",
+        )
         return noised(one, delta, source, "report", view, surely=one, neighbours=neighbours)
 
     def mechanism(self) -> str:
@@ -85,7 +76,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
             estimate(state, state.sums)
             eliminate(state)
         value = design(state, arms)
-        log = np.log(len(state.arms) * state.phase * (state.phase + 1) / state.alpha)
+        log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, enough(state.beta, np.sqrt(2.0 * state.variance * value * log), state.scale * value * log))
     arm: int = state.arm
     return arm

@@ -103,7 +103,7 @@ class Parameters(contextual.Algorithm):
         seen, view = setting.known(), "the round's report, and so all later arms"
         low = 0.0 if seen.nonnegative else -seen.reward
         neighbours = f"the arms and the reward of one round replaced, rewards in [{low:.4g}, {seen.reward:.4g}]"
-        one = Release("gaussian", SENSITIVITY / self.sigma())
+        one = Release("gaussian", SENSITIVITY / self.sigma(), fresh=True)
         by_reward = one.part(seen.norm * (seen.reward - low) / SENSITIVITY)
         found = noised(one, delta, "Gaussian noise, exactly", "report", view, surely=by_reward, neighbours=neighbours)
         if delta >= self.delta:

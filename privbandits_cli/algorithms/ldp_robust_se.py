@@ -49,7 +49,7 @@ class Parameters(Truncating):
         source = "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]"
         view = "each report, by itself: the privacy is local"
         share = self.share(self.state(setting)[0].bound, setting, sensitivity)
-        one, neighbours = Release("laplace", self.epsilon), self.neighbours(setting)
+        one, neighbours = Release("laplace", self.epsilon, fresh=True), self.neighbours(setting)
         return noised(one, delta, source, "report", view, surely=one.part(share), neighbours=neighbours)
 
     def caveats(self, setting: Setting) -> list[str]:

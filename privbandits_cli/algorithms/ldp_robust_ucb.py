@@ -60,7 +60,7 @@ class Parameters(Optimist):
         source = "Laplace noise of scale 2B/ε on a gain cut to [-B, B]"
         view = "each report, by itself: the privacy is local"
         share = self.share(reach(self.state(setting)[0], 1, 1.0), setting, sensitivity)
-        one, neighbours = Release("laplace", self.epsilon), self.neighbours(setting)
+        one, neighbours = Release("laplace", self.epsilon, fresh=True), self.neighbours(setting)
         return noised(one, delta, source, "report", view, surely=one.part(share), neighbours=neighbours)
 
     def view(self, setting: Setting) -> views.View | None:

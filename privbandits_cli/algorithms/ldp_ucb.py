@@ -60,7 +60,7 @@ class Parameters(bandit.Algorithm):
         view = "each report, by itself: the privacy is local"
         if self.report == "bernoulli":
             return bit(self.epsilon, sensitivity, delta, "randomised response on each gain", "report", view)
-        one = Release("laplace", self.epsilon * sensitivity)
+        one = Release("laplace", self.epsilon * sensitivity, fresh=True)
         return noised(one, delta, "Laplace noise of scale 1/ε on each gain", "report", view, surely=one)
 
     def mechanism(self) -> str:

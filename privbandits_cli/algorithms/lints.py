@@ -1,4 +1,4 @@
-"""Linear Thompson sampling (Agrawal & Goyal 2013).
+"""Linear Thompson sampling (Agrawal & Goyal 2013b).
 
 V = ρI + Σ x x', θ^ = V^-1 Σ x y. Each round draws θ~ ~ N(θ^, v² V^-1) and plays the arm with the largest <θ~, x>.
 

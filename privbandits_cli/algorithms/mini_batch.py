@@ -7,6 +7,7 @@ T/τ rounds that it sees.
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -134,8 +135,12 @@ class Parameters(bandit.Algorithm):
         return {kind: One(self.tau * n.period) if isinstance(n, One) else n for kind, n in own.items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The bounds of the base, which sees T/τ averages; one round changes an average by at most 1/τ."""
-        return self.base.bounds(shortened(setting, self.tau), delta, sensitivity / self.tau)
+        """The bounds of the base, which sees T/τ averages; one round changes an average by at most 1/τ.
+
+        Several rounds of one person may be in one block, so what the base knows of several averages does not apply.
+        """
+        bounds = self.base.bounds(shortened(setting, self.tau), delta, sensitivity / self.tau)
+        return [replace(bound, spent=None) for bound in bounds]
 
     def facts(self, setting: Setting) -> dict[str, float]:
         return super().facts(shortened(setting, self.tau))

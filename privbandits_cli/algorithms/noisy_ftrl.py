@@ -61,7 +61,7 @@ class Parameters(linear.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bounds for one noisy vector."""
         losses, scale = loss_set(setting), self.scale(setting) / sensitivity
-        return vectors(1, scale, losses.changes(), isinstance(losses, UnitCube), delta, "all noisy losses")
+        return vectors(1, scale, losses.changes(), isinstance(losses, UnitCube), delta, "all noisy losses", fresh=True)
 
     def facts(self, setting: Setting) -> dict[str, float]:
         return {"scale": self.scale(setting), **super().facts(setting)}

@@ -6,7 +6,6 @@ place of g, the value of the design, which is at most 1.01 times the dimension d
 recalled here, and its constants agree with the proof: the width of each estimate is at most β.
 """
 
-import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.games.contextual import Floats, Setting
@@ -51,7 +50,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
             estimate(state, state.sums)
             eliminate(state)
         design(state, arms)
-        log = np.log(len(state.arms) * state.phase * (state.phase + 1) / state.alpha)
+        log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, 2.0 * state.value * state.variance * log / (state.beta * state.beta))
     arm: int = state.arm
     return arm

@@ -47,7 +47,11 @@ class Parameters(contextual.Algorithm):
         source = "randomised response and"
         return [
             replace(
-                bound, epsilon=bound.epsilon + self.epsilon, source=f"{source} {bound.source}", view="all arms played"
+                bound,
+                epsilon=bound.epsilon + self.epsilon,
+                source=f"{source} {bound.source}",
+                view="all arms played",
+                spent=None,
             )
             for bound in base
         ]

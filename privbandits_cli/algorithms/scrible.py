@@ -1,4 +1,4 @@
-"""SCRiBLe, bandit linear optimisation over a convex set (Abernethy, Hazan & Rakhlin, COLT 2008, Algorithm 1; 2012).
+"""SCRiBLe, bandit linear optimisation over a convex set (Abernethy, Hazan & Rakhlin 2008, Algorithm 1).
 
 x_t = argmin over X of η <x, sum of the estimates> + R(x), where R is a self-concordant barrier of X. The learner plays
 x_t plus or minus a half-axis of the Dikin ellipsoid of R at x_t, one of 2N points at random. Its loss gives an unbiased

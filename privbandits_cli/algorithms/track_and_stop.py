@@ -12,9 +12,9 @@ import math
 import numpy as np
 
 from privbandits_cli.algorithms import eb_tci
-from privbandits_cli.algorithms.eb_tci import recommend
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.identification.weights import fill_weights
+from privbandits_cli.mechanisms.top_two import recommend
 from privbandits_cli.numerics.jit import Record, Records, record
 
 EDGE = 1e-3

@@ -6,8 +6,8 @@ the iterates of mirror descent on f from uniform play. η = η0 min(1/K, 1/√(K
 
 We draw k uniformly, which plays each arm with the same probability as the average, in a time that does not depend on B.
 
-We know this rule from the code of the benchmark that `mechanisms.batches` names. It cites Levy & Mansour 2026, which we
-have not read.
+We know this rule from the code of the benchmark private-contextual-bandits (`mechanisms.batches`). It cites Levy &
+Mansour 2026, which we have not read.
 """
 
 from typing import Any

@@ -1,4 +1,7 @@
-"""Two results folders -> the difference of the mean final regrets of each curve."""
+"""Two results folders -> the difference of the mean final regrets of each curve.
+
+In the game best_arm with a confidence, nearly all regrets are 0, so the mean times τ are compared in their place.
+"""
 
 import math
 from collections import Counter
@@ -25,7 +28,7 @@ class Difference:
 
     curve: str
     verdict: Judgement
-    a: float | None  # mean final regrets
+    a: float | None  # mean final regrets, or mean times
     b: float | None
     low: float | None  # 95 % interval of a - b
     high: float | None
@@ -42,9 +45,28 @@ def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
     not change this. With the same seed the trials that both folders have are paired; else the means are independent
     (Welch). FileNotFoundError or ValueError if a folder's CSVs are missing or are no tables of regrets.
     """
-    one, other = (read(folder) for folder in (a, b))
+    one, other = _scored(a, b)
     seeds = [read_config(folder).get("seed", math.nan) for folder in (a, b)]
     return [_difference(key, one.get(key), other.get(key), seeds[0] == seeds[1], tolerance) for key in {**one, **other}]
+
+
+def of_times(a: Path, b: Path) -> bool:
+    """Whether times are compared, not regrets: both are games best_arm with a confidence."""
+    return all(read_config(folder).get("confidence") is not None for folder in (a, b))
+
+
+def _scored(a: Path, b: Path) -> list[dict[Identity, Measured]]:
+    """The curves of both folders; `finals` has what is compared."""
+    both = [read(folder) for folder in (a, b)]
+    if not of_times(a, b):
+        return both
+    return [
+        {
+            key: replace(curve, finals={trial: float(n) for trial, n in curve.pulls.items()})
+            for key, curve in one.items()
+        }
+        for one in both
+    ]
 
 
 def _difference(
@@ -125,13 +147,18 @@ def _basis(pair: Two, a: Measured, b: Measured) -> str:
 
 def remarks(a: Path, b: Path) -> list[str]:
     """Differences in what was played, as sentences: horizons, checkpoints, parameters, trials of only one of them."""
-    one, other = (read(folder) for folder in (a, b))
+    one, other = _scored(a, b)
     met = [(one[key], other[key]) for key in one if key in other and one[key].finals and other[key].finals]
     rounds = sorted({(max(x.rounds), max(y.rounds)) for x, y in met if max(x.rounds) != max(y.rounds)})
     out = []
     if rounds:
         text = ", ".join(f"{x:,} rounds in A against {y:,} in B" for x, y in rounds)
-        out.append(f"The horizons differ: {text}. Final regrets of games of different lengths are compared.")
+        what = "Times with different caps" if of_times(a, b) else "Final regrets of games of different lengths"
+        out.append(f"The horizons differ: {text}. {what} are compared.")
+    capped = [sum(t >= max(one.rounds) for one in side for t in one.finals.values()) for side in zip(*met, strict=True)]
+    if of_times(a, b) and any(capped):
+        text = " against ".join(f"{n:,} in {name}" for n, name in zip(capped, "AB", strict=True))
+        out.append(f"Trials that reached the cap: {text}. They count as if they had ended there.")
     if any(x.rounds.keys() != y.rounds.keys() for x, y in met if max(x.rounds) == max(y.rounds)):
         out.append("The checkpoints differ: summary.csv is compared where both have one.")
     names = dict.fromkeys(name for x, y in met for name in differing(x.parameters, y.parameters))

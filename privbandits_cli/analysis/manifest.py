@@ -55,7 +55,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
                 "algorithm": curves[0].label,
                 "setting": settings.swept(plan.experiment.keys, curves[0].setting),
                 "curves": [curve.key for curve in curves],
-                "guarantee": dict(vars(guarantee)) if guarantee else None,
+                "guarantee": guarantee.described() if guarantee else None,
                 "facts": curves[0].algorithm.facts(curves[0].setting),
             }
             for curves, guarantee in _guarantees(plan)

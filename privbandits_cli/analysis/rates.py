@@ -65,7 +65,7 @@ def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds:
     if bound is not None:
         most = rounds * setting.largest_regret()
         bound = np.array([np.nan if is_vacuous(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
-    if not isinstance(adversary, bandit.Adversary):
+    if setting.switches or not isinstance(adversary, bandit.Adversary):
         return Theory(bound, ())
     epsilon, coins = pure_epsilon(algorithm, setting), adversary.coins(setting)
     if coins is not None:  # here the rate below is hundreds of times smaller
@@ -80,8 +80,8 @@ def regret_bound(algorithm: Algorithm, adversary: Adversary, setting: Setting, r
 
     One that knows the means is infinite where it is above what the worst of these arms costs.
     """
-    if isinstance(adversary, contextual.Adversary) and not adversary.linear:
-        return None
+    if setting.switches or (isinstance(adversary, contextual.Adversary) and not adversary.linear):
+        return None  # no theorem here bounds dynamic regret, or regret for rewards that are not linear
     if not (isinstance(algorithm, bandit.Algorithm) and isinstance(adversary, bandit.Adversary)):
         return algorithm.regret_bound(rounds, setting)
     general, coins = algorithm.regret_bound(rounds, setting, adversary.reaction()[0]), adversary.coins(setting)

@@ -109,7 +109,7 @@ def guarantees(plan: Plan, delta: float | None = None) -> Rows:
     for curve in plan.curves:
         at = curve.algorithm.identity(), curve.setting
         if at not in found:
-            found[at] = curve.algorithm.guarantee(curve.setting, delta)
+            found[at] = curve.algorithm.promise(curve.setting, delta)
         swept = settings.swept(plan.experiment.keys, curve.setting) | dict(curve.own)
         row = {
             "algorithm": curve.algorithm.name,

@@ -1,6 +1,7 @@
 """Statistics of regrets: matrix `[trials, checkpoints]` in, vector `[checkpoints]` out, rounds as the unit."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,18 @@ def sd(x: Floats) -> Floats:
 def quantiles(x: Floats, *q: float) -> Floats:
     """The q-quantiles over trials `[quantiles, checkpoints]`, linear between order statistics."""
     return np.asarray(np.quantile(x, q, axis=0))
+
+
+def quantile(x: Floats, level: float, axis: int = 0) -> Floats:
+    """The quantile at this level over trials, linear between order statistics."""
+    return np.asarray(np.quantile(x, level, axis=axis))
+
+
+def cvar(x: Floats, level: float, axis: int = 0) -> Floats:
+    """The mean over the worst 1 - level of the trials, of which the last one may count in part (CVaR of regrets)."""
+    worst = np.flip(np.sort(np.moveaxis(x, axis, -1), axis=-1), axis=-1)
+    n = (1 - level) * worst.shape[-1]
+    return np.asarray(worst @ np.clip(n - np.arange(worst.shape[-1]), 0, 1) / n)
 
 
 def median_of_means(x: Floats, group: NDArray[np.int64]) -> Floats:
@@ -71,14 +84,20 @@ def split_gini(x: Floats, centre: Floats) -> tuple[Floats, Floats]:
     return np.array(below), np.array(above)
 
 
-def bootstrap_interval(x: Floats, seed: int) -> tuple[Floats, Floats]:
-    """The 95 % percentile bootstrap interval of the mean over trials; a resample draws whole trials."""
+def bootstrap_interval(x: Floats, seed: int, statistic: Callable[..., Floats] = np.mean) -> tuple[Floats, Floats]:
+    """The 95 % percentile bootstrap interval of a statistic over trials; a resample draws whole trials.
+
+    statistic: takes `axis`. Few trials are in a tail, and its interval is too short: it holds the 0.95 CVaR of a normal
+    law in 78 % of all samples of 100 trials, and in 90 % of 400; the 0.95 quantile in 90 % and 95 %.
+    """
     from scipy import stats
 
     if len(x) < 2:
         return x[0].copy(), x[0].copy()
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     batch = max(1, 10**7 // x.size)
-    found = stats.bootstrap((x,), np.mean, n_resamples=2000, method="percentile", batch=batch, rng=rng)
+    found = stats.bootstrap(
+        (x,), statistic, vectorized=True, n_resamples=2000, method="percentile", batch=batch, rng=rng
+    )
     interval = found.confidence_interval
     return np.asarray(interval.low), np.asarray(interval.high)

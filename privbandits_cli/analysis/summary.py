@@ -1,7 +1,8 @@
 """Regrets -> the CSVs of a results folder, in the order of the trials, whatever the order in which they were played."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from privbandits_cli.analysis import statistics, stopping
 from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, PULLS, STATISTICS, STOPPED, STOPPING
 from privbandits_cli.analysis.format import csv_text
 from privbandits_cli.engine.store import Store
+from privbandits_cli.experiment.keys import LEVEL, Summary
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games import best_arm
 from privbandits_cli.numerics.types import Floats
@@ -36,7 +38,8 @@ def tables(plan: Plan, store: Store) -> Iterator[tuple[str, Iterable[str]]]:
 
 def summary_csv(plan: Plan, store: Store) -> str:
     """One row for each curve and checkpoint, with the curve's parameters; a curve without trials has no row."""
-    extra = BOOTSTRAP if plan.experiment.keys.summary.bars == "bootstrap" else ()
+    chosen = plan.experiment.keys.summary
+    extra = BOOTSTRAP if chosen.bars == "bootstrap" or chosen.tail else ()
     numbers = STOPPED if stops(plan) else (*STATISTICS, *extra)
     return _table(plan, ("round", "trials", *numbers), _summary_rows(plan, store))
 
@@ -50,7 +53,8 @@ def _table(plan: Plan, numbers: Iterable[str], rows: Iterable[dict[str, Any]]) -
     """A CSV with the names of curves, these columns, and the swept parameters."""
     swept = swept_columns(plan)
     names = [name for name in NAMES if name not in swept]
-    columns = ("experiment", *CURVE, *names, "parameters", *numbers, *swept)
+    unit = ("rounds_per_person",) if any(curve.setting.rounds_per_person > 1 for curve in plan.curves) else ()
+    columns = ("experiment", *CURVE, *names, *unit, "parameters", *numbers, *swept)
     return csv_text([columns, *([row.get(name, "") for name in columns] for row in rows)])
 
 
@@ -80,7 +84,7 @@ def _stopping_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
     for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
-            numbers = stopping.of_curve(curve, best_arm.outcomes(x), plan.guarantees[curve.key])
+            numbers = stopping.of_curve(curve, best_arm.outcomes(x), curve.algorithm.guarantee(curve.setting))
             yield _described(plan, curve) | {"trials": len(trials)} | numbers
 
 
@@ -111,15 +115,24 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
     if chosen.centre == "median_of_means":
         centre = statistics.median_of_means(x, statistics.groups_of(trials, plan.trials, chosen.groups))
     else:
-        centre = {"mean": statistics.mean, "median": statistics.median}[chosen.centre](x)
+        centre = _statistic(chosen)(x)
     below, above = statistics.split_gini(x, centre)
     q05, q50, q95 = statistics.quantiles(x, 0.05, 0.5, 0.95)
     found = (centre, below, above, statistics.mean(x), statistics.sd(x), q05, q50, q95)
     columns = dict(zip(STATISTICS, found, strict=True))
-    if chosen.bars == "bootstrap":
-        interval = statistics.bootstrap_interval(x, plan.experiment.keys.seed)
+    if chosen.bars == "bootstrap" or chosen.tail:
+        of = _statistic(chosen) if chosen.tail else np.mean
+        interval = statistics.bootstrap_interval(x, plan.experiment.keys.seed, of)
         columns |= dict(zip(BOOTSTRAP, interval, strict=True))
     return columns
+
+
+def _statistic(chosen: Summary) -> Callable[..., Floats]:
+    """The centre as a function of regrets `[trials, checkpoints]`."""
+    if chosen.tail:
+        of = {"cvar": statistics.cvar, "quantile": statistics.quantile}[chosen.centre]
+        return partial(of, level=LEVEL if chosen.level is None else chosen.level)
+    return {"mean": statistics.mean, "median": statistics.median}[chosen.centre]
 
 
 def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
@@ -129,5 +142,6 @@ def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     guarantee = (getattr(promised, name, None) for name in ("epsilon", "delta", "status"))
     names = (curve.key, curve.adversary.name, curve.algorithm.name, curve.label, panel, curve.label.base, *guarantee)
     shared = {"experiment": plan.name} | dict(zip((*CURVE, *NAMES), names, strict=True))
+    shared["rounds_per_person"] = curve.setting.rounds_per_person
     own = dict.fromkeys(swept_columns(plan), "") | dict(curve.swept)  # a swept parameter may have one of these names
     return shared | own

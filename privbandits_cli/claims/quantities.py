@@ -192,11 +192,11 @@ def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:
     """
     low, high, text = 0.0, 0.0, ""
     for curve in curves:
-        best = curve.algorithm.guarantee(curve.setting)
+        best = curve.algorithm.promise(curve.setting)
         delta = (best.delta if best else 0.0) or papers_delta(curve.setting)
         proved = math.inf if best is None or best.status == "paper" else best.epsilon
         if proved >= high:
-            bounds = curve.algorithm.bounds(curve.setting, delta)
+            bounds = curve.algorithm.of_person(curve.setting, delta)
             low, high = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=0.0), proved
             proof = f"proved ε ≤ {at_most(high)} ({best.source})" if best and high < math.inf else "nothing proved"
             at = f" at δ = {at_most(delta, 3)}" if best and best.delta else ""

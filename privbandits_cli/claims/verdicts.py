@@ -211,7 +211,7 @@ def _meaningless(curves: Sequence[Curve]) -> str:
     found: dict[str, float] = {}
     for curve in {(curve.label, curve.setting): curve for curve in curves}.values():
         if curve.algorithm.promises():
-            promised = curve.algorithm.guarantee(curve.setting)
+            promised = curve.algorithm.promise(curve.setting)
             epsilon = math.inf if promised is None else promised.epsilon
             if epsilon > MEANINGLESS:
                 name = curve.label.base

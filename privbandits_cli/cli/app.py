@@ -56,8 +56,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # with Rich, help would take twice as long
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Reproduce the figures of the differentially private bandit literature. "
-    "Start with `privbandits run fig1 --smoke`; `privbandits run --help` has more.",
+    help="Reproduce figures of private bandits, first `privbandits run fig1 --smoke`.",
 )
 
 

@@ -138,11 +138,12 @@ def compare(
     """Compare two runs of an experiment, curve by curve.
 
     Shows the difference of the mean final regrets with its 95 % interval: paired by trial if seeds and parameters
-    agree, else of independent means. A curve is identical only if all its numbers in summary.csv are equal, too. Below
-    the table: what differs between the files and between the manifests. Exit 3 if a curve is beyond tolerance, or
-    final.csv is identical and summary.csv is not. Exit 1 if neither is so, but a curve is not decided because its
-    interval contains the tolerance or because one further trial, twice as far from the mean as any so far, could change
-    the verdict, or is in one folder only, or a run is incomplete, or a CSV was changed after it.
+    agree, else of independent means. In the game best_arm with a confidence, the times τ are compared, not the regrets.
+    A curve is identical only if all its numbers in summary.csv are equal, too. Below the table: what differs between
+    the files and between the manifests. Exit 3 if a curve is beyond tolerance, or final.csv is identical and
+    summary.csv is not. Exit 1 if neither is so, but a curve is not decided because its interval contains the tolerance
+    or because one further trial, twice as far from the mean as any so far, could change the verdict, or is in one
+    folder only, or a run is incomplete, or a CSV was changed after it.
 
     \b
     Examples:
@@ -170,7 +171,14 @@ def compare(
     differences = list(provenance.differences(a, b))
     columns = {name: comparing.columns(a / name, b / name) for name in ("summary.csv", "final.csv")}
     if as_json:
-        facts = {"tolerance": part, "identical": verdicts <= {"identical"}, "doubts": doubts, "manifests": differences}
+        what = "times" if comparing.of_times(a, b) else "regrets"
+        facts = {
+            "compared": what,
+            "tolerance": part,
+            "identical": verdicts <= {"identical"},
+            "doubts": doubts,
+            "manifests": differences,
+        }
         print(dumps(facts | {"columns": columns, "curves": [asdict(one) for one in found]}))
     else:
         _print_differences(found, part, f"{a} and {b}", columns)

@@ -1,4 +1,4 @@
-"""`plot`, `report`: figures and pages from results folders, without simulation."""
+"""`plot`, `report`, `cite`: figures, pages and references from results folders, without simulation."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.cli.app import app, fail, fitted, reported
 from privbandits_cli.cli.options import Claims, Looked, Trusted
 
@@ -83,6 +84,9 @@ def report(
         list[Path] | None, typer.Argument(help="Results folders, or folders of results folders; by default results.")
     ] = None,
     config: Claims = Path("configs"),
+    parquet: Annotated[
+        Path | None, typer.Option(metavar="FILE.parquet", help="Write only this: one table of all regrets.")
+    ] = None,
     include: Looked = None,
     trust: Trusted = False,
 ) -> None:
@@ -107,6 +111,7 @@ def report(
       privbandits report                 all of results/, and its index
       privbandits report results/fig1    one experiment
       privbandits report results/a other/b
+      privbandits report --parquet regrets.parquet
     """
     from privbandits_cli.actions.check import claims_on, unknown
     from privbandits_cli.actions.report import gather, write, write_index
@@ -114,6 +119,9 @@ def report(
     from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
 
     found, trusted = {path: _folders(path) for path in paths or [Path("results")]}, Trust(tuple(include or ()), trust)
+    if parquet is not None:
+        _write_parquet([folder for folders in found.values() for folder in folders], parquet)
+        return
     errors = []
     for path, folders in found.items():
         every, reports = folders != [path], []
@@ -137,3 +145,39 @@ def report(
             print(fitted(text), file=sys.stderr)
     if errors:
         raise fail(*errors)
+
+
+def _write_parquet(folders: list[Path], file: Path) -> None:
+    """Write the rows of the CSVs of these folders as one Parquet file."""
+    from privbandits_cli.actions.exports import regrets
+    from privbandits_cli.data.tables import write_parquet
+    from privbandits_cli.experiment.received import shown
+
+    with reported(*DAMAGED):
+        rows = regrets(folders)
+        write_parquet(str(file), rows.columns)
+    print(shown(f"{file}: {len(rows):,} rows of {counted(len(folders), 'experiment')}"))
+
+
+@app.command()
+def cite(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Results folders, or folders of results folders; by default results.")
+    ] = None,
+    config: Claims = Path("configs"),
+) -> None:
+    """Print BibTeX of what results folders used.
+
+    The entries are this package, and the works that the algorithms, the adversaries and the claims cite. A comment
+    above each entry says who cites it. What files of your own cite is not known.
+
+    \b
+    Examples:
+      privbandits cite results/fig1 > fig1.bib
+      privbandits cite                            all of results/
+    """
+    from privbandits_cli.actions import exports
+
+    folders = [folder for path in paths or [Path("results")] for folder in _folders(path)]
+    with reported(*DAMAGED):
+        print("\n\n".join(exports.cite(folders, config)))

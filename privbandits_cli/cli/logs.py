@@ -15,7 +15,9 @@ from privbandits_cli.cli.options import AsJson, level
 
 @app.command()
 def evaluate(
-    log: Annotated[Path, typer.Argument(help="A log of decisions: a .csv, .tsv, .jsonl, .parquet or .npy file.")],
+    log: Annotated[
+        Path, typer.Argument(help="A log of decisions: a .csv, .tsv, .jsonl, .arff, .parquet or .npy file.")
+    ],
     policy: Annotated[str, typer.Option(metavar="POLICY", help="uniform, always:ACTION, or a FILE.py.")],
     action: Annotated[str | None, typer.Option(help="The column of the actions.")] = None,
     reward: Annotated[str | None, typer.Option(help="The column of the rewards, in [0, 1].")] = None,

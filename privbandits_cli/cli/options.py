@@ -45,6 +45,7 @@ def complete_name(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+RoundsPerPerson = Annotated[int, typer.Option(min=1, help="m, the most rounds that one person is in.")]
 Config = Annotated[Path, typer.Argument(help="A YAML file, or the name of a shipped config, such as fig1.")]
 Claims = Annotated[
     Path, typer.Option(help="Config(s) that contain the claims: a file or a folder; by default the shipped ones.")

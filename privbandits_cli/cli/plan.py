@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import app, dumps, fail, fitted, reported
-from privbandits_cli.cli.options import AsJson
+from privbandits_cli.cli.options import AsJson, RoundsPerPerson
 
 LONG = 1e8  # plays that take minutes
 
@@ -31,6 +31,7 @@ def plan(
     centre: Annotated[float, typer.Option(help="The middle of the best mean and the others, if known.")] = 0.5,
     null: Annotated[float | None, typer.Option(help="One arm: the rate under which nothing is new.")] = None,
     alternative: Annotated[float | None, typer.Option(help="One arm: a larger rate that must be found.")] = None,
+    rounds_per_person: RoundsPerPerson = 1,
     simulate: Annotated[int, typer.Option(min=0, help="Simulated studies; 0 leaves them out.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated studies.")] = 0,
     plot: Annotated[
@@ -40,9 +41,9 @@ def plan(
 ) -> None:
     """Find out how many users a study needs.
 
-    Which of K arms has the largest mean reward, if it leads all others by the gap? Two arms are an A/B test. For each
-    design: the users it takes, what it guarantees, and what it does not. Rewards are between 0 and 1, and a user is
-    played once.
+    Which of K versions (arms) has the largest mean reward, if it leads all others by the gap? Two are an A/B test. For
+    each design: the users it takes, what it guarantees, and what it does not. Rewards are between 0 and 1, and each
+    user counts once. With --rounds-per-person m, ε is that of a person who is in up to m rounds.
 
     \b
     Examples:
@@ -55,7 +56,8 @@ def plan(
     from privbandits_cli.experiment.received import shown
 
     with reported(ValueError):
-        asked, at = planning.question(arms, gap, delta, centre, null, alternative), planning.privacy(epsilon)
+        asked = planning.question(arms, gap, delta, centre, null, alternative, rounds_per_person)
+        at = planning.privacy(epsilon)
     if plot is not None:
         _check(plot)
     drawn = planning.DRAWN if plot is not None else ()

@@ -1,11 +1,12 @@
 """`privacy`, `tune`, `audit`: privacy guarantees, the parameters that reach them, and attempts to refute them."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import OK, VIOLATED, app, dumps, fail, reported
+from privbandits_cli.cli.app import OK, VIOLATED, app, dumps, fail, fitted, reported
 from privbandits_cli.cli.include import announced, registry_with
 from privbandits_cli.cli.options import (
     Arms,
@@ -15,9 +16,11 @@ from privbandits_cli.cli.options import (
     Horizon,
     Include,
     Overrides,
+    RoundsPerPerson,
     Space,
     complete_name,
     level,
+    parameters,
 )
 
 
@@ -58,24 +61,42 @@ def privacy(
 @app.command()
 def tune(
     algorithm: Annotated[str, typer.Argument(help="A private algorithm.", autocompletion=complete_name)],
-    epsilon: Annotated[float, typer.Option(min=0, help="Target for the proved ε.")],
+    given: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="With --regret: the adversary's parameters.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(min=0, help="Target for the proved ε.")] = None,
+    regret: Annotated[float | None, typer.Option(help="Target for the mean regret, instead of one for ε.")] = None,
+    against: Annotated[str, typer.Option(help="With --regret: the adversary.", autocompletion=complete_name)] = "",
+    trials: Annotated[int, typer.Option(min=2, help="With --regret: the trials at each ε.")] = 64,
+    seed: Annotated[int, typer.Option(min=0, help="With --regret: the seed.")] = 0,
     delta: Annotated[float, typer.Option(callback=level, help="δ.")] = 1e-6,
     horizon: Horizon = 2**18,
     arms: Arms = 4,
     space: Space = None,
     dimension: Dimension = None,
     base: Annotated[str | None, typer.Option(help="The base algorithm of a wrapper.")] = None,
+    rounds_per_person: RoundsPerPerson = 1,
     include: Include = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the parameters for a given ε.
 
     Shows the parameters with the smallest regret bound among those whose proved ε is at most the target, and the
-    paper's choice for comparison.
+    paper's choice for comparison. With --rounds-per-person, ε is that of a person who is in so many rounds.
+
+    With --regret, finds the least ε from which on the mean regret against an adversary is at most the target. It is
+    tried at ε = 100, 32, 10, ... until one misses the target; then log ε is bisected, to 5 %. All runs share their
+    games. The interval is from where the lower end of the regret's 95 % interval reaches the target to where the upper
+    end does.
+
+    \b
+    Examples:
+      privbandits tune exp3_tau --epsilon 1
+      privbandits tune dp_klucb --regret 200 --against bernoulli means=C2 --arms 5
     """
     from pydantic import ValidationError
 
-    from privbandits_cli.actions import privacy
+    from privbandits_cli.actions import least, privacy
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.settings import Size
 
@@ -83,7 +104,14 @@ def tune(
     with reported(KeyError, ValueError):
         try:
             size = Size(horizon, arms, space, dimension)
-            rows = privacy.tune(registry, algorithm, base, epsilon, delta, size)
+            if regret is not None and epsilon is None:
+                game = {"name": against} | parameters(given)
+                found = least.search(registry, algorithm, base, delta, game, size, regret, trials, seed)
+                print(dumps(found.as_data())) if as_json else terminal.print_least(algorithm, regret, trials, found)
+                return
+            if epsilon is None or regret is not None:
+                raise ValueError("give one target: --epsilon, or --regret with --against ADVERSARY")
+            rows = privacy.tune(registry, algorithm, base, epsilon, delta, size, rounds_per_person)
         except ValidationError as error:
             first = error.errors()[0]
             hint = "; name one with --base" if first["loc"] == ("base",) else ""
@@ -115,4 +143,7 @@ def audit(
     experiment = load(config, overrides, include=include or (), admit=announced())
     rows = audit.audit_experiment(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
+    if any(matchup.setting.rounds_per_person > 1 for matchup in experiment.matchups):
+        note = "note: an audit changes the data of one round, so it tests the guarantee of one round, not of a person"
+        print(fitted(note), file=sys.stderr)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

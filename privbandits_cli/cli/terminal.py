@@ -1,5 +1,6 @@
 """Progress on stderr, and tables on stdout."""
 
+import math
 import os
 import textwrap
 import time
@@ -21,6 +22,7 @@ from privbandits_cli.experiment.received import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from privbandits_cli.actions.least import Found
     from privbandits_cli.actions.logs import Evaluated
     from privbandits_cli.actions.plan import Question, Row
     from privbandits_cli.experiment.plan import Curve, Plan
@@ -104,14 +106,14 @@ def print_result(plan: "Plan", figure: "Figure", done: int, folder: Path) -> Non
     from privbandits_cli.report.data import finals
 
     console, keys = stdout(), plan.experiment.keys
+    over = f" over {figure.unit}" if figure.ratio else ""
     if keys.plot.against:
-        over = f" over {figure.floor}'s" if figure.ratio else ""
         console.print(f"{figure.final.capitalize()} ({figure.centre}){over} against {figure.x_label}")
     else:
         after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
         which = f", at the worst {keys.plot.worst}" if keys.plot.worst else ""
         of = counted(keys.trials, "trial") if done == keys.trials else f"PARTIAL, {done} to {keys.trials} trials"
-        console.print(f"{figure.regret.capitalize()} after {after} rounds{which} ({figure.centre} of {of})")
+        console.print(f"{figure.regret.capitalize()} after {after} rounds{over}{which} ({figure.centre} of {of})")
     for final in finals(figure):
         if keys.plot.against:
             print()
@@ -305,6 +307,20 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
             print(filled(sentence, "  "))
 
 
+def print_least(name: str, target: float, trials: int, found: "Found") -> None:
+    """The least ε for a target regret, and what was measured at each ε."""
+    from privbandits_cli.actions.least import GRID
+
+    ends = {0.0: f"below {GRID[-1]:g}", math.inf: f"above {GRID[0]:g}"}
+    least, low, high = (ends.get(one, f"{one:.3g}") for one in (found.epsilon, found.low, found.high))
+    print_table(
+        ["ε", "mean regret", "from (95 %)", "to"],
+        [[f"{one.epsilon:.3g}", *map(amount, one[1:])] for one in found.tried],
+    )
+    print(f"\nleast ε of {name} for a mean regret of {amount(target)}: {least} (95 % interval {low} to {high})")
+    print(filled(f"{counted(trials, 'trial')} of the same games at each ε, with what `tune --epsilon` calls certified"))
+
+
 def _flow(parameters: dict[str, Any]) -> str:
     """Parameters as a config writes them."""
     shown = {key: f"{{{_flow(value)}}}" if isinstance(value, dict) else value for key, value in parameters.items()}
@@ -352,11 +368,12 @@ def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row
     """The designs of a study in words, and their users over ε."""
     from privbandits_cli.actions import plan
 
-    print(filled(plan.opening(asked, designs[0].epsilon)) + "\n")
-    for number, row in enumerate(designs, 1):
+    for paragraph in (plan.opening(asked, designs[0].epsilon), *plan.advice(asked, designs)):
+        print(filled(paragraph) + "\n")
+    for number, row in plan.numbered(designs):
         words, (before, behind) = plan.explained(asked, row), USERS[row.design]
         users = f"{before}{row.users:,}{behind}" if row.users else "not simulated"
-        print(f"{number}. {words.title}: {users}")
+        print(f"{number} {words.title}: {users}".strip())
         for name, text in (
             ("", words.how),
             ("Guaranteed: ", words.guaranteed),
@@ -365,14 +382,14 @@ def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row
             if text:
                 print(filled(f"{name}{text}", "   "))
         print()
-    heads = {"floor": "1 impossible below", "one_shot": "2 one release", "looks": "4 a few looks"}
+    heads = {"one_shot": "1 one release", "looks": "2 a few looks", "floor": "no fewer than"}
     made = {epsilon: {row.design: row for row in table if row.epsilon == epsilon} for epsilon in plan.ordered(table)}
     shown = [design for design in heads if any(design in rows for rows in made.values())]
     cells = [
         [plan.level(epsilon), *(f"{rows[design].users:,}" for design in shown), f"{rows['one_shot'].price:.2f}"]
         for epsilon, rows in made.items()
     ]
-    print_table(["ε", *(heads[design] for design in shown), "price of 2"], cells)
+    print_table(["ε", *(heads[design] for design in shown), "price of 1"], cells)
     print()
     for paragraph in plan.closing(asked):
         print(filled(paragraph))

@@ -73,8 +73,11 @@ def _missing_font(font: str | None) -> str:
 
 
 @app.command()
-def schema() -> None:
+def schema(
+    ledger: Annotated[bool, typer.Option("--ledger", help="That of what `privacy --json` prints.")] = False,
+) -> None:
     """Print the JSON schema of experiments."""
+    from privbandits_cli.actions.exports import ledger_schema
     from privbandits_cli.experiment.schema import schema as experiment_schema
 
-    print(dumps(experiment_schema(), indent=1))
+    print(dumps(ledger_schema() if ledger else experiment_schema(), indent=1))

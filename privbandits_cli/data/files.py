@@ -132,6 +132,10 @@ class PlaysActions(PlaysFile, contextual.Adversary):
         """Bounds on the norms of the arms and of θ. The θ that gives every arm the mean 1 has the norm √(2K)."""
         return 1.0, math.sqrt(2 * setting.n_arms)
 
+    def rounds_per_person(self, column: str, setting: Setting) -> int:
+        """The most rounds in which a trial may play rows with one value of a column; ValueError says what is wrong."""
+        raise NotImplementedError
+
     def size_errors(self, setting: Setting, k: int, p: int, actions: str) -> Iterator[str]:
         """An error if the game lacks the numbers of arms and coordinates that the file's actions need."""
         if (setting.n_arms, setting.known().dimension) != (k, k * (p + 1)):

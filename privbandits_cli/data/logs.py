@@ -2,7 +2,8 @@
 
 A log is a table (`data.tables`) with three columns of its own: action, reward and propensity, which is the probability
 with which the logged action was taken. They are named, or recognised by their names. The features are all other
-columns, or those that are chosen; a log may have none.
+columns, or those that are chosen; a log may have none. A file of the Open Bandit Dataset (Saito, Aihara, Matsutani &
+Narita 2021) is recognised by its header, and its features are those of the user, unless others are chosen.
 """
 
 from collections.abc import Sequence
@@ -33,10 +34,11 @@ from privbandits_cli.numerics.types import Floats, Ints
 ROUNDING = 1e-6  # the rounding error of a number in a file, which may be stored in 32 bits
 DIGITS = range(2, 7)  # after the point, to which propensities may be rounded
 NAMES = {  # in lower case
-    "action": ("action", "actions", "action_id", "arm", "arm_id", "chosen_action", "chosen_arm", "a"),
+    "action": ("action", "actions", "action_id", "arm", "arm_id", "item_id", "chosen_action", "chosen_arm", "a"),
     "reward": ("reward", "rewards", "payoff", "click", "clicked", "r"),
     "propensity": ("propensity", "propensity_score", "action_prob", "probability", "prob", "pscore", "p"),
 }
+OPEN_BANDIT = {"item_id", "position", "click", "propensity_score"}  # in the header of each file of this data set
 
 
 class Logged(NamedTuple):
@@ -91,6 +93,8 @@ def _logged(
 ) -> Logged:
     every = names_of(path, stamp)
     own = _own(path, every, given)
+    if features is None and {*every} >= OPEN_BANDIT:
+        features = tuple(name for name in every if name.startswith("user_feature"))
     chosen = chosen_of(path, every, own, features)
     columns = columns_of(path, {*own, *chosen})
     actions, classes = labels_of(path, own[0], columns.pop(own[0]), "action")

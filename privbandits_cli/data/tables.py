@@ -1,7 +1,7 @@
 """Tables with classes: rows of features, each with the class that it belongs to.
 
-CSV and Parquet files are read with pyarrow, which reads every number exactly. The columns of a CSV are separated by
-commas, semicolons or tabs. A text column becomes a column of 0 and 1 for each of its texts. If half of its texts, or
+CSV, ARFF and Parquet files are read with pyarrow, which reads every number exactly. The columns of a CSV are separated
+by commas, semicolons or tabs. A text column becomes a column of 0 and 1 for each of its texts. If half of its texts, or
 half of its rows, are numbers, the others are taken for mistakes. With n rows and p features a table takes 8 n p bytes
 in each process. While it is read it takes twice that, and from a CSV five times, as pyarrow keeps the texts until it
 knows the types. The last four are kept.
@@ -9,7 +9,7 @@ knows the types. The last four are kept.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ AS_THE_FIRST = "a line has as many columns as the first; delete comments, and se
 CHOOSE = "name the columns to use, `features: [...]`"
 NUMBERS_OR_TEXTS = f"make them numbers or texts, or {CHOOSE}"
 PART = 2**16  # rows that are looked at together
+ATTRIBUTE = re.compile(r"""@attribute\s+('[^']*'|"[^"]*"|\S+)""", re.IGNORECASE)  # of an ARFF file
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 UNIT = re.compile(rf"(?:{NUMBER.pattern}) ?([^\W\d_]+)")  # 0.86 kg
 
@@ -120,6 +121,18 @@ def columns_of(path: str, wanted: Collection[str] | None = None) -> dict[str, Co
     """The columns of a file by name: the wanted ones, or all."""
     read = {"npy": _of_array, "json": _of_json}.get(format_of(path), _of_frame)
     return dict(read(path, names_of(path, stamp(path)) if wanted is None else wanted))
+
+
+def people_of(path: str, column: str, features: Sequence[str] | None) -> Ints:
+    """Whose each row is, `[rows]`, numbered; features: those that were chosen. ValueError if this is no such column."""
+    check_is_file(path, READ_AS)
+    names = names_of(path, stamp(path))
+    if column not in names:
+        raise ValueError(f"{path}: no column is called {column!r}: `person` is one of {', '.join(names)}")
+    if features is None or column in features:
+        raise ValueError(f"{path}: column {column!r} says whose a row is, and is a feature, too: {CHOOSE} without it")
+    found = columns_of(path, {column})[column]
+    return found.places if isinstance(found, Texts) else np.unique(found, return_inverse=True)[1]
 
 
 def chosen_of(path: str, names: Sequence[str], own: Sequence[str], features: Sequence[str] | None) -> tuple[str, ...]:
@@ -400,11 +413,52 @@ def _read(path: str) -> Iterator[Any]:
     pyarrow.default_memory_pool().release_unused()
 
 
+def write_parquet(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write named columns of equal length as a Parquet file; a column with texts and numbers becomes one of texts.
+
+    Raises OSError, or ValueError if pyarrow is missing.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ValueError(f"{path}: this needs pyarrow, which is missing: pip install 'privbandits[tables]'") from error
+    texts = {name for name, cells in columns.items() if any(isinstance(cell, str) for cell in cells)}
+    made = {
+        name: [None if cell is None else str(cell) for cell in cells] if name in texts else list(cells)
+        for name, cells in columns.items()
+    }
+    parquet.write_table(pyarrow.table(made), path)
+
+
 def _csv_options(path: str) -> dict[str, Any]:
+    """How pyarrow reads a CSV, or the rows of an ARFF file, which stand in a CSV below names of another form."""
     from pyarrow import csv
 
+    texts = {"strings_can_be_null": True, "quoted_strings_can_be_null": False}
+    one = {"use_threads": False}  # by several threads, errors have no row
+    if format_of(path) == "arff":
+        names, above = _arff_header(path)
+        return {
+            "read_options": csv.ReadOptions(column_names=names, skip_rows=above, **one),
+            "parse_options": csv.ParseOptions(quote_char="'", escape_char="\\"),
+            "convert_options": csv.ConvertOptions(null_values=["?"], **texts),
+        }
     return {
-        "read_options": csv.ReadOptions(use_threads=False),  # by several threads, errors have no row
+        "read_options": csv.ReadOptions(**one),
         "parse_options": csv.ParseOptions(delimiter=separator(first_line(path))),
-        "convert_options": csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False),
+        "convert_options": csv.ConvertOptions(**texts),
     }
+
+
+def _arff_header(path: str) -> tuple[list[str], int]:
+    """The names of the columns of an ARFF file, as OpenML keeps tables, and the number of the line @DATA."""
+    names = []
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            text = line.decode("utf-8-sig").strip()
+            if found := ATTRIBUTE.match(text):
+                names.append(found[1].strip("'\""))
+            if text.lower() == "@data":
+                return names, number
+    raise ValueError(f"{path}: an ARFF table has a line @DATA above its rows")

@@ -13,11 +13,14 @@ FORMATS = {
     ".json": "json",
     ".jsonl": "json",
     ".ndjson": "json",
+    ".arff": "arff",
     ".parquet": "parquet",
+    ".pq": "parquet",
     ".npy": "npy",
 }
-TEXTS = ("csv", "json")  # these may also end in .gz
-READ = ".csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy"
+GZIP = ("csv", "json")  # these may also end in .gz
+TEXTS = (*GZIP, "arff")
+READ = ".csv, .tsv, .jsonl (these three also with .gz), .arff, .parquet or .npy"
 SIZE = 2**20  # bytes that are looked at together
 SEPARATED = "columns are separated by commas, semicolons or tabs that are not in quotes"
 INSTEAD = {  # what to do with a file of another format, by the end of its name
@@ -33,10 +36,10 @@ STARTS = {  # the first bytes of files that are not UTF-8 text
 
 
 def format_of(path: str) -> str:
-    """`csv`, `json` (one object a line), `parquet` or `npy`, by the end of a file's name; empty for any other file."""
+    """`csv`, `json` (one object a line), `arff`, `parquet` or `npy`, by the end of a file's name; else empty."""
     name = Path(path).name.lower()
     found = FORMATS.get(Path(name.removesuffix(".gz")).suffix, "")
-    return "" if name.endswith(".gz") and found not in TEXTS else found
+    return "" if name.endswith(".gz") and found not in GZIP else found
 
 
 def unknown_format(path: str, read_as: str) -> ValueError:

@@ -13,8 +13,8 @@ from privbandits_cli.experiment.variants import Variant
 FOREIGN = {
     "bandit": ("set", "dimension", "feedback", "planned_horizon", "confidence"),
     "linear": ("arms", "planned_horizon", "confidence"),
-    "contextual": ("set", "feedback", "confidence"),
-    "best_arm": ("set", "dimension", "feedback", "planned_horizon"),
+    "contextual": ("set", "feedback", "confidence", "switches"),
+    "best_arm": ("set", "dimension", "feedback", "planned_horizon", "switches"),
 }
 SETTING = {
     "game",
@@ -25,6 +25,8 @@ SETTING = {
     "dimension",
     "feedback",
     "confidence",
+    "unit",
+    "switches",
 }  # what a setting is made of
 SWEEPABLE = ("horizon", "set", "dimension", "confidence")
 MOST_CURVES = 10_000
@@ -57,6 +59,13 @@ def _groups(keys: Keys, given: set[str]) -> Iterator[Error]:
         yield Error(("trials",), f"{trials} trials are not a multiple of {groups} groups (summary.groups); {hint}")
 
 
+def _level(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.summary.level is not None and not keys.summary.tail:
+        yield Error(("summary", "level"), "is of `centre: cvar` and `centre: quantile` only: choose one of them")
+    if keys.summary.tail and keys.game == "best_arm":
+        yield Error(("summary", "centre"), f"{keys.summary.centre} is of regrets, and best_arm has times and answers")
+
+
 def _rounds(keys: Keys, given: set[str]) -> Iterator[Error]:
     shortest = min(listed(keys.horizon))
     for i, checkpoint in enumerate(keys.checkpoints if isinstance(keys.checkpoints, list) else ()):
@@ -67,6 +76,9 @@ def _rounds(keys: Keys, given: set[str]) -> Iterator[Error]:
 def _plotted(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.plot.price and not keys.plot.against:
         yield Error(("plot", "price"), "the price of privacy is drawn against a swept parameter: name it in `against`")
+    if keys.plot.over and (keys.plot.price or keys.plot.slopes or keys.game != "bandit"):
+        instead = "leave out `price` and `slopes`" if keys.game == "bandit" else "it is known of the game bandit only"
+        yield Error(("plot", "over"), f"regrets are multiples of one thing, here of a lower bound: {instead}")
     if keys.plot.at_delta and keys.plot.against != "epsilon":
         yield Error(("plot", "at_delta"), "it says where curves stand on an axis of ε: write `against: epsilon`")
     if keys.plot.slopes and not keys.plot.against:
@@ -100,6 +112,11 @@ def _single(keys: Keys, given: set[str]) -> Iterator[Error]:
         yield Error(("dimension",), "a single expert leaves nothing to choose: take at least 2")
 
 
+def _dynamic(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.switches and keys.game == "linear" and (given & {"set"}) and listed(keys.set) != ["simplex"]:
+        yield Error(("switches",), "sequences are of arms or of experts: set `set: simplex`, or leave it out")
+
+
 def _planned(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.game != "contextual" or keys.planned_horizon is None:
         return
@@ -108,6 +125,15 @@ def _planned(keys: Keys, given: set[str]) -> Iterator[Error]:
     elif keys.planned_horizon < keys.horizon:
         message = f"it is shorter than the horizon {keys.horizon}: plan at least as many rounds"
         yield Error(("planned_horizon",), message)
+
+
+def _unit(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.unit is not None and (keys.unit.rounds_per_person is None) == (keys.unit.person is None):
+        message = "write `{rounds_per_person: m}`, or, for a log or a table, `{person: COLUMN}`: one of the two"
+        yield Error(("unit",), message)
+    elif keys.unit is not None and keys.unit.person is not None and keys.game != "contextual":
+        message = f"the game {keys.game} plays neither a log nor a table: set `unit: {{rounds_per_person: m}}`"
+        yield Error(("unit", "person"), message)
 
 
 def _polytope(keys: Keys, given: set[str]) -> Iterator[Error]:
@@ -129,13 +155,16 @@ Rule = Callable[[Keys, set[str]], Iterator[Error]]
 # Each rule with the keys that it reads; it is given the keys that the config has.
 RULES: tuple[tuple[set[str], Rule], ...] = (
     ({"game", "trials", "summary"}, _groups),
+    ({"game", "summary"}, _level),
     ({"horizon", "checkpoints"}, _rounds),
     ({"plot"}, _plotted),
     ({"game", "arms"}, _foreign),
     ({"game", "set"}, _needed),
     ({"game", "arms", "set", "dimension"}, _single),
+    ({"game", "set", "switches"}, _dynamic),
     ({"game", "horizon", "planned_horizon"}, _planned),
     ({"game", "set"}, _polytope),
+    ({"game", "unit"}, _unit),
 )
 
 

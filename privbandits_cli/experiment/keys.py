@@ -3,12 +3,26 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from privbandits_cli.games.players import Game
+
+LEVEL = 0.95  # of `centre: cvar` and `quantile`
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+Arms = Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2", "means"]
+
+
+def several(arms: Any) -> Any:
+    """A number of arms; an error that says what to write for one arm."""
+    if arms == 1:
+        test = "to test one mean by dp_sprt in the game best_arm, write `arms: means`, and one mean in the adversary"
+        raise PydanticCustomError("arms", f"should be 2 or more: {test}")
+    return arms
 
 
 class Grid(_Section):
@@ -18,14 +32,34 @@ class Grid(_Section):
     spacing: Literal["linear", "log"] = "linear"
 
 
+class Unit(_Section):
+    """Whose data a guarantee is about: those of one person, who is in several rounds."""
+
+    rounds_per_person: int | None = Field(None, ge=1, le=10**9, description="m, the most rounds that one person is in")
+    person: str | None = Field(
+        None, description="or, for a log or a table: the column of the file that says whose row it is"
+    )
+
+
 class Summary(_Section):
     """The statistic that summarises the trials of a curve, and the error bars that show their spread."""
 
-    centre: Literal["median_of_means", "mean", "median"] = "median_of_means"
+    centre: Literal["median_of_means", "mean", "median", "cvar", "quantile"] = Field(
+        "median_of_means",
+        description="cvar: the mean of the worst trials; of cvar and quantile, bars are 95 % bootstrap intervals",
+    )
+    level: float | None = Field(
+        None, gt=0, lt=1, description="of a quantile, which; of cvar, the share of the other trials; default 0.95"
+    )
     groups: int = Field(24, ge=1, description="a0, the groups of the median of means; it divides the trials")
     bars: Literal["gini", "sd", "quantiles", "bootstrap"] = Field(
         "gini", description="gini: Gini's mean difference of the trials below the centre, and of those above"
     )
+
+    @property
+    def tail(self) -> bool:
+        """Whether the centre says how bad regrets may be, at a level."""
+        return self.centre in ("cvar", "quantile")
 
 
 class Price(_Section):
@@ -72,6 +106,11 @@ class Plot(_Section):
         None, description="an installed font, such as Noto Sans CJK SC; signs that it lacks are from the usual one"
     )
     price: Price | None = Field(None, description="compare regrets with that of an algorithm without privacy")
+    over: Literal["lower_bound"] | None = Field(
+        None,
+        description="Bernoulli arms with fixed means: draw regrets as multiples of the asymptotic lower bound on the "
+        "mean regret of every learner that is as private",
+    )
     slopes: bool = Field(False, description="fit the slope of the log mean regret against the logarithm of `against`")
 
     @property
@@ -116,7 +155,7 @@ class Keys(_Section):
     planned_horizon: Rounds | None = Field(
         None, description="game contextual: tune everything for this longer horizon, and simulate up to `horizon`"
     )
-    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2", "means"] = Field(
+    arms: Annotated[Arms, BeforeValidator(several)] = Field(
         4,
         description="K of the games bandit and best_arm; k of the game contextual, where it may also be `d^2`. In the "
         "game best_arm it may be `means`: each adversary has as many arms as it lists means",
@@ -134,6 +173,12 @@ class Keys(_Section):
         None,
         description="game best_arm: the least probability of a right answer, and `horizon` is the most rounds of a "
         "trial; or a list. Left out, `horizon` is a fixed budget",
+    )
+    unit: Unit | None = Field(None, description="whose data the guarantees are about; left out: a round is a person")
+    switches: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None,
+        description="games bandit and linear, with experts: S; regret is counted against the best sequence of arms "
+        "that has at most S switches. Left out, against the best arm",
     )
     trials: int = Field(ge=1, le=10**8, description="N, the number of independent repetitions")
     seed: int = Field(0, ge=0)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from privbandits_cli.data.files import PlaysActions
 from privbandits_cli.experiment.document import Error, Loc, dotted
 from privbandits_cli.experiment.errors import ENOUGH
 from privbandits_cli.experiment.keys import Keys
@@ -39,17 +40,36 @@ def matchups(
         for variant in tuned:
             adversary, own = variant.parameters, sized(variant.parameters, setting)
             assert isinstance(adversary, Adversary)
-            known.append(adversary.revealed(own))
+            known.append(_of_people(keys, variant, adversary.revealed(own), errors))
             if keys.game == "best_arm":
                 assert isinstance(adversary, bandit.Adversary)
                 errors.extend(Error(variant.loc, reason) for reason in best_arm.unfit(adversary, own))
             elif not adversary.bounded:
                 errors.extend(_out_of_bounds(registry, adversary, algorithms))
+            if own.switches and isinstance(adversary, bandit.Adversary) and adversary.reaction()[0]:
+                message = "it reacts to switches, which the best sequence would pay for, too: leave `switches` out"
+                errors.append(Error(variant.loc, message))
         # Without a valid adversary the algorithms are still checked.
         without = [setting] if setting.n_arms else []
         lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or without)}
         stages.append([Matchup(variant, lineups[one], one) for variant, one in zip(tuned, known, strict=True)])
     return () if errors else tuple(matchup for adversary in zip(*stages, strict=True) for matchup in adversary)
+
+
+def _of_people(keys: Keys, variant: Variant, setting: Setting, errors: list[Error]) -> Setting:
+    """The setting with the most rounds of one person, where a column of the adversary's file names the people."""
+    if keys.unit is None or keys.unit.person is None:
+        return setting
+    adversary = variant.parameters
+    if not isinstance(adversary, PlaysActions):
+        other = "no column names people here: set `unit: {rounds_per_person: m}`"
+        errors.append(Error(("unit", "person"), f"{adversary.name} plays neither a log nor a table, so {other}"))
+        return setting
+    try:
+        return setting._replace(rounds_per_person=adversary.rounds_per_person(keys.unit.person, setting))
+    except ValueError as error:
+        errors.append(Error(("unit", "person"), str(error)))
+        return setting
 
 
 def of_the_game(

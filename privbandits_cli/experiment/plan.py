@@ -138,7 +138,7 @@ class Plan:
         for curve in self.curves:
             at = curve.algorithm.identity(), curve.setting
             if at not in known:
-                known[at] = curve.algorithm.guarantee(curve.setting)
+                known[at] = curve.algorithm.promise(curve.setting)
             found[curve.key] = known[at]
         return found
 
@@ -227,7 +227,8 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
         over.pop("horizon", None)  # the horizons share a panel
         title = titles[i // stages].noted(settings.swept_notes(matchup.setting, over))
         promised = [_promised(variant, matchup.setting) for variant in matchup.algorithms]
-        labels = [_label(variant, made) for variant, made in zip(matchup.algorithms, promised, strict=True)]
+        pairs = zip(matchup.algorithms, promised, strict=True)
+        labels = [_label(variant, made, matchup.setting) for variant, made in pairs]
         lineup = zip(matchup.algorithms, distinct(labels, matchup.algorithms), promised, apart, strict=True)
         curves.extend(_curve(experiment, matchup, title, *entry) for entry in lineup)
     return Plan(experiment, tuple(curves), shard)
@@ -262,6 +263,8 @@ def _curve(
         computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
     if setting.confidence is not None:
         computed |= {"confidence": setting.confidence}
+    if setting.switches:
+        computed |= {"switches": setting.switches}
     included = [*loader.modules(adversary), *loader.modules(algorithm)]
     if included:
         computed["included"] = [loader.source_of(name).identity for name in included]
@@ -328,13 +331,13 @@ def _promised(variant: Variant, setting: Setting) -> Guarantee | None:
     algorithm = variant.parameters
     assert isinstance(algorithm, Algorithm)
     try:
-        return algorithm.guarantee(setting) if algorithm.promises() else None
+        return algorithm.promise(setting) if algorithm.promises() else None
     except COMPUTING as error:
         where = f"{dotted(variant.loc)}: {algorithm.name}"
         raise ConfigError([f"{where}: its guarantee cannot be computed for {failure(setting, error)}"]) from error
 
 
-def _label(variant: Variant, promised: Guarantee | None) -> Name:
+def _label(variant: Variant, promised: Guarantee | None, setting: Setting) -> Name:
     """A curve's name in the CSVs: label, swept parameters, and the guarantee of a private algorithm to four digits."""
     algorithm = variant.parameters
     assert isinstance(algorithm, Algorithm)
@@ -344,4 +347,6 @@ def _label(variant: Variant, promised: Guarantee | None) -> Name:
         return variant.named().noted({"guarantee": "no guarantee"})
     epsilon = "∞" if math.isinf(promised.epsilon) else f"{promised.epsilon:.4g}"
     delta = f", δ = {promised.delta:.2g}" if promised.delta else ""
-    return variant.named().noted({"guarantee": f"ε = {epsilon}{delta}"})
+    rounds = setting.rounds_per_person
+    unit = {"unit": f"{rounds:,} rounds a person"} if rounds > 1 else {}
+    return variant.named().noted({"guarantee": f"ε = {epsilon}{delta}"} | unit)

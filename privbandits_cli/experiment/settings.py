@@ -18,9 +18,14 @@ def listed(value: Any) -> list[Any]:
 
 def settings(keys: Keys) -> list[Setting]:
     """A setting for each horizon and, within a horizon, for each decision set or dimension."""
+    most = (keys.unit.rounds_per_person if keys.unit else None) or 1
+    return [setting._replace(rounds_per_person=min(most, int(setting.horizon))) for setting in _settings(keys)]
+
+
+def _settings(keys: Keys) -> list[Setting]:
     horizons = listed(keys.horizon)
     if keys.game == "bandit":
-        return [Setting(horizon, n_arms(keys, 1)) for horizon in horizons]
+        return [Setting(horizon, n_arms(keys, 1), switches=keys.switches or 0) for horizon in horizons]
     if keys.game == "best_arm":
         pairs = product(horizons, listed(keys.confidence))
         return [Setting(horizon, n_arms(keys, 1), confidence=confidence) for horizon, confidence in pairs]
@@ -29,7 +34,8 @@ def settings(keys: Keys) -> list[Setting]:
             Setting(keys.planned_horizon or horizon, n_arms(keys, d), contexts=Contexts(d, fixed=True))
             for horizon, d in product(horizons, listed(keys.dimension))
         ]
-    return [Setting(horizon, space.dimension, space=space) for horizon, space in product(horizons, spaces(keys))]
+    pairs, switches = product(horizons, spaces(keys)), keys.switches or 0
+    return [Setting(horizon, space.dimension, space=space, switches=switches) for horizon, space in pairs]
 
 
 def n_settings(keys: Keys) -> int:

@@ -1,6 +1,7 @@
 """Where the trials of a line lie, and where its centre alone would mislead."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +54,11 @@ class Bulk:
 
     def repeated(self, points: int) -> "Bulk":
         """The first point, so many times."""
-        parts = (self.mean, self.sd, self.low, self.middle, self.high, self.trials)
-        return Bulk(*(np.repeat(part[:1], points) for part in parts))
+        return self.at(np.zeros(points, int))
+
+    def at(self, points: NDArray[Any]) -> "Bulk":
+        """Some of the points, by their places or by flags."""
+        return Bulk(*(part[points] for part in (self.mean, self.sd, self.low, self.middle, self.high, self.trials)))
 
 
 def gaps(x: Floats) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The cost of privacy: regrets as multiples of a floor (the regret without privacy), and where privacy is free."""
+"""Regrets as multiples: of a floor, the regret without privacy, and where that is free; of a lower bound."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,10 +23,25 @@ def as_multiples(lines: Sequence[Line], floor: str) -> list[Line]:
     for line in lines:
         level = floor_of(line, lines, floor)
         if line.algorithm != floor and level is not None:
-            scaled = {name: getattr(line, name) / level for name in ("regret", "below", "above")}
-            bulk = line.bulk and line.bulk.divided(level)
-            out.append(replace(line, **scaled, bulk=bulk, bound=None, rates=(), fine=None, slope=None))
+            out.append(_divided(line, level))
     return out
+
+
+def over_lower_bounds(lines: Sequence[Line]) -> list[Line]:
+    """The lines as multiples of their asymptotic lower bounds, where these are above 0; without those that have none.
+
+    A bound is above 0 from the second round on.
+    """
+    known = [(line, rate.regret) for line in lines for rate in line.rates if rate.asymptotic]
+    return [_divided(line, lower) for line, lower in known if (lower > 0).any()]
+
+
+def _divided(line: Line, by: Floats) -> Line:
+    """The line with its regrets and bars as multiples of these, where these are not 0."""
+    kept = by != 0
+    scaled = {name: getattr(line, name)[kept] / by[kept] for name in ("regret", "below", "above")}
+    bulk = line.bulk and line.bulk.at(kept).divided(by[kept])
+    return replace(line, x=line.x[kept], **scaled, bulk=bulk, bound=None, rates=(), fine=None, slope=None)
 
 
 def free_from(line: Line, lines: Sequence[Line], floor: str, within: float) -> float | None:

@@ -92,7 +92,7 @@ FAMILIES = (
     Family(GREEN, {"exp3_tau": "v"}),  # blocks, and no noise
     # linear games
     Family(BLUE, {"dp_ftrl": "D"}),  # noise on the sums of losses
-    Family(VERMILION, {"noisy_ftrl": "v"}),  # noise on each loss
+    Family(VERMILION, {"noisy_ftrl": "v", "rw_ftpl": "<"}),  # noise on each loss
     Family(PURPLE, {"dp_ftpl": "p", "rnm_ftnl": "h"}),  # perturbed leaders
     Family(GREEN, {"shrinking_dartboard": "P"}),  # few changes, and no noise
     Family(GOLD, {"dp_scrible": "X"}),  # a barrier

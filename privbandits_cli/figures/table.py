@@ -20,7 +20,7 @@ from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.rates import Rate, Theory
 from privbandits_cli.analysis.statistics import FEWEST_TRIALS
 from privbandits_cli.analysis.theories import Game, theory_between, theory_of
-from privbandits_cli.experiment.keys import Price
+from privbandits_cli.experiment.keys import LEVEL, Price, Summary
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import answers, prices
@@ -36,12 +36,19 @@ BARS = {
     "sd": "one standard deviation",
     "quantiles": "5 % and 95 % quantiles",
     "bootstrap": "95 % bootstrap interval of the mean",
+    "tail": "95 % bootstrap interval, too short for few trials",
 }
 WORDS = {"dimension": "dimension", "horizon": "horizon"}  # before the symbol at an axis
 MEANINGS_OF_RHO = {"bandit": "zCDP", "contextual": "regulariser"}  # by game
 OF_SPREAD = "gini", "sd"  # bars that tell nothing of a long tail: quantiles replace them there
 BETWEEN = 64  # values of x at which theory is drawn
-CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
+CENTRES = {
+    "median_of_means": "median of means",
+    "mean": "mean",
+    "median": "median",
+    "cvar": "CVaR",
+    "quantile": "quantile",
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ class Table:
     wanted: int  # trials of a complete curve
     price: Price | None = None  # how regrets are compared with that of a floor
     floor: str = ""  # the floor's name in a figure
+    over: bool = False  # whether regrets are multiples of lower bounds
     font: str | None = None  # whose signs are taken first
     top: float | None = None  # the upper end of a linear axis of regrets
     width: Literal["one", "two"] | float | None = None  # columns of a paper, or inches; None: by the number of panels
@@ -65,6 +73,7 @@ class Table:
     quantity: str = ""  # what the y axis shows, if it is no regret
     remarks: tuple[str, ...] = ()  # further notes
     promised: float | None = None  # the largest share of wrong answers with the confidence of the game
+    switches: int = 0  # of the best sequence of arms, with which the learner is compared; 0: with the best arm
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
@@ -76,7 +85,8 @@ class Table:
     def regret(self) -> str:
         """What the regret is called."""
         met = [line.adversary for lines in self.panels.values() for line in lines]
-        return counts_of(met) or ("estimated regret" if estimates_of(met) else "regret")
+        kind = "dynamic regret" if self.switches else "estimated regret" if estimates_of(met) else "regret"
+        return counts_of(met) or kind
 
     @property
     def final(self) -> str:
@@ -88,7 +98,7 @@ class Table:
         if self.quantity:
             return self.x_label, self.quantity
         y = self.final if self.swept else self.regret
-        return self.x_label, f"{y} / {self.floor}'s" if self.ratio else y
+        return self.x_label, f"{y} / {self.unit.removeprefix('the ')}" if self.ratio else y
 
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show, besides its marks."""
@@ -96,6 +106,8 @@ class Table:
         notes = [f"{self.centre} of {counted(self.fewest, 'trial')}"]
         notes += [f"bars: {self.spread}"] if self.bars else []
         notes += estimates_of([line.adversary for line in every])
+        if self.switches:
+            notes.append(f"against the best sequence with at most {counted(self.switches, 'change')}")
         if self.best:
             notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
         vacuous = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
@@ -151,16 +163,21 @@ class Table:
 
     @property
     def ratio(self) -> bool:
-        """Whether regrets are multiples of the floor's."""
-        return self.price is not None and self.price.ratio
+        """Whether regrets are multiples, of `unit`."""
+        return self.over or (self.price is not None and self.price.ratio)
+
+    @property
+    def unit(self) -> str:
+        """What they are multiples of."""
+        return "the lower bound" if self.over else f"{self.floor}'s"
 
     @property
     def level(self) -> float | None:
-        """Where a level line is drawn: at the floor, or at the largest share of wrong answers that is promised."""
+        """Where a level line is drawn: at the floor or bound, or at the largest share of wrong answers promised."""
         return 1.0 if self.ratio else self.promised
 
     def text(self, regret: float) -> str:
-        """A regret as text: a whole number, or a multiple of the floor's regret with two decimals."""
+        """A regret as text: a whole number, or a multiple with two decimals."""
         return f"{regret:.2f}" if self.ratio else whole(regret)
 
     @property
@@ -188,11 +205,13 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     """The lines of the curves; trust: the users' files that may be executed, if theory is drawn."""
     config, plot = found.config, found.plot
     summary = config.get("summary", {})
-    bars = summary.get("bars", "gini")
+    chosen = Summary.model_validate(summary)
+    bars = "tail" if chosen.tail else chosen.bars
+    level = f"{LEVEL if chosen.level is None else chosen.level:g} " if chosen.tail else ""
     x = plot.against
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
-    game = Game(config, registry, trust) if bounds or plot.bounds else None
+    game = Game(config, registry, trust) if bounds or plot.bounds or plot.over else None
     if config.get("game") == "best_arm":
         return _of_answers(found, game, f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round")
     panels = {
@@ -203,12 +222,16 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     }
     if plot.price:
         panels = {title: _priced(lines, plot.price) for title, lines in panels.items()}
+    remarks = _kinds(found)
+    if plot.over:
+        panels, more = _over(panels)
+        remarks += more
     at = f" at δ = {plot.at_delta:g}" if plot.at_delta else ""
     floors = [curve.legend.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
         panels=panels,
         x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() + at if x else "round",
-        centre=CENTRES[summary.get("centre", "median_of_means")],
+        centre=level + CENTRES[chosen.centre],
         bars=BARS[bars],
         bar_rounds=plot.bars,
         log=plot.log,
@@ -219,9 +242,23 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         top=plot.top,
         width=plot.width,
         height=plot.height,
+        switches=config.get("switches", 0),
         best=tuple(map(found.symbol, plot.best or ())),
-        remarks=tuple(_kinds(found)),
+        over=plot.over is not None,
+        remarks=tuple(remarks),
     )
+
+
+def _over(panels: Mapping[Name, list[Line]]) -> tuple[dict[Name, list[Line]], list[str]]:
+    """The lines as multiples of lower bounds, with remarks; ValueError if no lower bound is known."""
+    made = {title: prices.over_lower_bounds(lines) for title, lines in panels.items()}
+    made = {title: lines for title, lines in made.items() if lines}
+    if not made:
+        raise ValueError("plot.over: no lower bound is known: it needs Bernoulli arms with fixed means")
+    kept = {line.label for lines in made.values() for line in lines}
+    every = dict.fromkeys(str(line.label) for lines in panels.values() for line in lines if line.label not in kept)
+    asymptotic = "lower bound: on the mean, and asymptotic: a regret at finite t may be below it"
+    return made, [asymptotic] + [f"no lower bound, so left out: {', '.join(every)}"] * bool(every)
 
 
 def _kinds(found: Curves) -> list[str]:
@@ -412,7 +449,7 @@ def _line(rows: Sequence[Mapping[str, float]], x: Floats, curve: Measured, label
         "sd": lambda: (column("sd"), column("sd")),
         "quantiles": lambda: (regret - column("q05"), column("q95") - regret),
         "bootstrap": lambda: (regret - column("boot_low"), column("boot_high") - regret),
-    }[bars]()
+    }["bootstrap" if bars == "tail" else bars]()
     trials = column("trials")
     bulk = Bulk(column("mean"), column("sd"), column("q05"), column("q50"), column("q95"), trials)
     if bars in OF_SPREAD:
@@ -430,7 +467,7 @@ def _line(rows: Sequence[Mapping[str, float]], x: Floats, curve: Measured, label
         trials=min(int(row["trials"]) for row in rows),
         bound=None,
         parameters=curve.parameters["algorithm"],
-        bulk=bulk,
+        bulk=None if bars == "tail" else bulk,  # a centre in the tail is meant to be outside
         widened=bars != "quantiles",
         private=curve.private,
         guarantee=_guarantee(curve),

@@ -1,9 +1,10 @@
 """The game `bandit`: each round the learner plays one of K arms and sees that arm's gain.
 
 Regret at round t is the gain of the best fixed arm up to t, minus the learner's own gain (Tossou & Dimitrakakis 2017,
-section 2.1). Against an adversary with known means it is the pseudo-regret: the sum over rounds of the largest mean
-minus the mean of the arm played (Bubeck & Cesa-Bianchi 2012, section 1). The game counts regret itself, from the gains
-and the arms.
+section 2.1). If the setting has S switches, it is the dynamic regret: the best sequence of arms that changes its arm at
+most S times takes the place of the best arm (Asi, Raman & Saha 2025). Against an adversary with known means it is the
+pseudo-regret: the sum over rounds of the largest mean minus the mean of the arm played (Bubeck & Cesa-Bianchi 2012,
+section 1). The game counts regret itself, from the gains and the arms.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -209,22 +210,30 @@ def loop(modules: tuple[str, ...], layout: Any, known: bool) -> Callable[..., No
     return driver.loop(play_round, deal, in_loop(modules) | {"KNOWN": known})
 
 
-def best_arms(gains: Floats, marks: Ints, totals: Floats, best: Floats) -> None:
-    """Add a block to the arms' `totals[arm, lane]`; `best[lane, i]` is the largest after `marks[i]` rounds.
+def best_sequences(gains: Floats, marks: Ints, totals: Floats, best: Floats) -> None:
+    """Add a block to `totals[s, arm, lane]`, those of the best sequence of arms that ends in `arm` after s switches.
 
-    The sum runs round by round, so that it does not depend on where blocks end.
+    It has s switches at most; without a switch it is the arm itself. `best[lane, i]` is the largest total after
+    `marks[i]` rounds. The sum runs round by round, so that it does not depend on where blocks end.
     """
-    t, (_, n_arms, n) = 0, gains.shape
+    t, (_, n_arms, n), switches = 0, gains.shape, len(totals) - 1
     for i in range(len(marks)):
         while t < marks[i]:
+            for s in range(switches, 0, -1):  # the totals with s - 1 switches are still those before this round
+                for lane in range(n):
+                    elsewhere = totals[s - 1, 0, lane]
+                    for arm in range(1, n_arms):
+                        elsewhere = max(elsewhere, totals[s - 1, arm, lane])
+                    for arm in range(n_arms):
+                        totals[s, arm, lane] = max(totals[s, arm, lane], elsewhere) + gains[t, arm, lane]
             for arm in range(n_arms):
                 for lane in range(n):
-                    totals[arm, lane] += gains[t, arm, lane]
+                    totals[0, arm, lane] += gains[t, arm, lane]
             t += 1
         for lane in range(n):
-            best[lane, i] = totals[0, lane]
+            best[lane, i] = totals[switches, 0, lane]
             for arm in range(1, n_arms):
-                best[lane, i] = max(best[lane, i], totals[arm, lane])
+                best[lane, i] = max(best[lane, i], totals[switches, arm, lane])
 
 
 class Seat(driver.Seat):
@@ -263,7 +272,7 @@ class Games(driver.Games):
         adversary, shape = match.adversary, (self.size, len(trials))
         assert isinstance(adversary, Adversary)
         self.adversary, self.means = adversary, adversary.mean_gains(match.setting)
-        self.totals = aligned((match.setting.n_arms, LANES), np.float64)
+        self.totals = aligned((1 + match.setting.switches, match.setting.n_arms, LANES), np.float64)
         self.totals[:] = 0
         below = np.empty(0) if self.means is None else self.means - self.means.max()
         self.worth = np.repeat(below[:, None], len(trials), axis=1)
@@ -319,7 +328,7 @@ class Games(driver.Games):
     def best(self, table: Floats, marks: Ints) -> Floats:
         best = np.zeros((len(self.trials), len(marks)))
         if self.means is None:
-            compiled(best_arms)(table, marks, self.totals, best)
+            compiled(best_sequences)(table, marks, self.totals, best)
         return best
 
     def regret(self, total: Floats, best: Floats) -> Floats:

@@ -42,6 +42,18 @@ class Algorithm(bandit.Algorithm):
     """
 
     game: ClassVar[str] = "best_arm"
+    fewest: ClassVar[int] = 2  # arms
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        if setting.n_arms < self.fewest:
+            test = "or take dp_sprt, which tests whether one mean is mu0 or mu1"
+            yield f"{self.name} compares arms, and there is only one: give two means or more, {test}"
+        yield from super().errors(setting)
+
+    def regrets(self, means: Floats) -> Floats:
+        """The simple regret of each answer, `[answers]`: how far the mean of this arm is below that of the best one."""
+        below: Floats = means.max() - means
+        return below
 
 
 class Sure(Algorithm):
@@ -95,6 +107,7 @@ class Budgeted(Algorithm):
         if setting.confidence is not None:
             yield f"{self.name} plays a fixed budget, the horizon, and knows no confidence: leave `confidence` out"
         least = self.least(setting.n_arms)
+        yield from super().errors(setting)
         if setting.horizon < least:
             yield f"{setting.horizon:,.0f} rounds are too few for {setting.n_arms} arms: set horizon to {least} or more"
 
@@ -195,7 +208,9 @@ class Seat(bandit.Seat):
 
     def __init__(self, games: "Games", algorithm: players.Algorithm, loop: Loop, trials: Sequence[int]) -> None:
         super().__init__(games, algorithm, loop, trials)
-        self.checkpoints, self.regrets = games.match.checkpoints, games.regrets
+        assert isinstance(algorithm, Algorithm)
+        self.checkpoints = games.match.checkpoints
+        self.regrets = np.repeat(algorithm.regrets(games.arms)[:, None], len(trials), axis=1)
 
     def play_alone(self, given: tuple[Any, ...], marks: Ints, found: Floats) -> None:
         kernel, (*tables, due) = loop(self.modules, self.records.dtype), given
@@ -216,8 +231,7 @@ class Games(bandit.Games):
         super().__init__(match, trials, wanted, block)
         means = means_of(self.adversary, match.setting)
         assert means is not None, f"the arms of {self.adversary.name} have no fixed means"
-        below = np.append(means.max() - means, [0.0] * (len(means) == 1))  # a test of one mean has two answers
-        self.regrets = np.repeat(below[:, None], len(trials), axis=1)
+        self.arms = means
 
     @classmethod
     def loop(cls, match: Match, algorithm: players.Algorithm) -> Loop:

@@ -1,8 +1,8 @@
 """The game `linear`: each round the learner plays a point x of a convex set and suffers <l, x>.
 
 With full information it then sees the loss vector l, with bandit feedback only <l, x>. Regret after t rounds is the
-learner's loss minus that of the best fixed point (Agarwal & Singh 2017, section 2). The game counts regret itself, from
-the losses and the points.
+learner's loss minus that of the best fixed point (Agarwal & Singh 2017, section 2), or of the best sequence of experts
+with S switches. The game counts regret itself, from the losses and the points.
 
 A bandit adversary with gains in [0, 1] also serves as an adversary of experts, whose losses are 1 - gain. Only its
 table of gains is read; reactions to switches of an arm do not apply.
@@ -18,6 +18,7 @@ from privbandits_cli.convex.losses import LossSet
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
 from privbandits_cli.games import driver, guards, lockstep, players
 from privbandits_cli.games.bandit import Adversary as BanditAdversary
+from privbandits_cli.games.bandit import best_sequences
 from privbandits_cli.games.drawing import WIDTH, side_by_side, wide_fill_of
 from privbandits_cli.games.driver import column
 from privbandits_cli.games.lockstep import NONE, Loop
@@ -263,7 +264,9 @@ class Games(driver.Games):
 
     def __init__(self, match: Match, trials: Sequence[int], wanted: int, block: int) -> None:
         super().__init__(match, trials, wanted, block)
-        self.setting, self.sums = match.setting, np.zeros((wanted, match.setting.n_arms))
+        self.setting, n = match.setting, match.setting.n_arms
+        self.sums = np.zeros((wanted, n))
+        self.gains = np.zeros((wanted, 1 + self.setting.switches, n, 1))  # of sequences of experts, whose gain is -loss
 
     @classmethod
     def loop(cls, match: Match, algorithm: players.Algorithm) -> Loop:
@@ -311,6 +314,10 @@ class Games(driver.Games):
 
     def best(self, table: Losses, marks: Ints) -> Floats:
         space, best = self.setting.decisions(), np.zeros((self.wanted, len(marks)))
+        if self.setting.switches:
+            for i, losses in enumerate(table.rows):
+                compiled(best_sequences)(-losses[:, :, None], marks, self.gains[i], best[i : i + 1])
+            return -best
         for own, losses, total in zip(best, table.rows, self.sums, strict=True):
             totals = np.empty((len(marks), len(total)))
             compiled(add_up)(losses, marks, total, totals)

@@ -3,12 +3,13 @@
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import wraps
 from inspect import isfunction
 from typing import Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
-from privbandits_cli.accounting.guarantee import Guarantee, leading
+from privbandits_cli.accounting.guarantee import Guarantee, group, leading, people, person
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.views import View
@@ -48,6 +49,7 @@ class Setting(NamedTuple):
     linear game, with `n_arms` its dimension; signed: whether losses on the simplex may be negative. contexts: the
     bounds of a contextual game; its `horizon` is the planned one, and fewer rounds may be played. confidence: in the
     game best_arm the least probability of a right answer, and `horizon` is a cap; None: `horizon` is a fixed budget.
+    switches: S, if regret is counted against the best sequence of arms or experts that has at most S switches.
     """
 
     horizon: float
@@ -58,6 +60,8 @@ class Setting(NamedTuple):
     signed: bool = False
     contexts: Contexts | None = None
     confidence: float | None = None
+    rounds_per_person: int = 1
+    switches: int = 0
 
     @property
     def beta(self) -> float:
@@ -142,6 +146,8 @@ class Algorithm(Parameters):
     also: ClassVar[Mapping[str, str]] = {}  # other games that its file plays, and the class of the file for each
     private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
     local: ClassVar[bool] = False  # each report is private by itself, whoever collects the reports
+    distributed: ClassVar[bool] = False  # a server sees noisy sums over many users, and no report
+    public_arms: ClassVar[bool] = False  # its privacy is that of rewards; arms with features are known to all
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
     calibrations: ClassVar[Mapping[str, Mapping[str, Any]]] = {"certified": {}}  # the choices of `tune`, beside ε and δ
     reasons: ClassVar[Mapping[str, str]] = {}  # why the ε of a calibration may differ from the one that is asked for
@@ -237,9 +243,31 @@ class Algorithm(Parameters):
             found = leading(self.bounds(setting, papers_delta(setting), sensitivity))
         return found
 
+    def of_person(self, setting: Setting, delta: float) -> list[Guarantee]:
+        """`bounds` for all rounds of one person together, at most `setting.rounds_per_person`."""
+        rounds, bounds = setting.rounds_per_person, self.bounds(setting, delta)
+        if rounds == 1:
+            return bounds
+        found = list(people(bounds, rounds))
+        best = leading(bounds)
+        if best is not None and best.delta and best.spent is None:
+            grouped = group(lambda smaller: self.guarantee(setting, smaller), rounds, delta)
+            found += [] if grouped is None else [grouped]
+        return found
+
+    def promise(self, setting: Setting, delta: float | None = None) -> Guarantee | None:
+        """`guarantee` for all rounds of one person together, at the same δ; infinite ε if nothing is known there."""
+        one = self.guarantee(setting, delta)
+        if one is None or setting.rounds_per_person == 1:
+            return one
+        at = one.delta if delta is None else delta
+        found = leading(self.of_person(setting, at))
+        unknown = replace(one, epsilon=math.inf, unit=person(setting.rounds_per_person), spent=None)
+        return unknown if found is None else found
+
     def epsilon_at(self, setting: Setting, delta: float) -> float | None:
         """The least ε that is proved at δ, a point of the privacy profile; None if none is."""
-        found = self.guarantee(setting, delta)
+        found = self.promise(setting, delta)
         proved = found is not None and found.status != "paper" and found.delta <= delta and found.epsilon < math.inf
         return found.epsilon if found is not None and proved else None
 

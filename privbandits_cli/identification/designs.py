@@ -8,6 +8,7 @@ Units: plays of an arm, users in all. Domain: means in [0, 1], gains in [0, 1], 
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -96,6 +97,18 @@ def least_plays(enough: Callable[[int], bool]) -> int:
 def simple_one_shot_plays(n_arms: int, gap: float, epsilon: float, delta: float) -> int:
     """⌈ln(16 (K - 1)/(9δ))/min(Δ², εΔ/4)⌉ plays of each arm: the same in closed form, and more."""
     return math.ceil(math.log(factor(epsilon) * (n_arms - 1) / delta) / rate(gap, epsilon))
+
+
+def z_test_plays(low: float, high: float, error: float, power: float) -> int:
+    """The users of each of two versions in the usual calculators: a two-sided z-test of two rates (Fleiss 1981).
+
+    (z(1 - error/2) √(2p(1 - p)) + z(power) √(p_1(1 - p_1) + p_2(1 - p_2)))²/(p_1 - p_2)², p the mean of both rates. It
+    is the normal approximation, without privacy; `one_shot_plays` answers another question.
+    """
+    quantile, both = NormalDist().inv_cdf, 0.5 * (low + high)
+    same, apart = 2 * both * (1 - both), low * (1 - low) + high * (1 - high)
+    width = quantile(1 - 0.5 * error) * math.sqrt(same) + quantile(power) * math.sqrt(apart)
+    return math.ceil((width / (high - low)) ** 2)
 
 
 # ------------------------------------------------------------------------------------------ one mean

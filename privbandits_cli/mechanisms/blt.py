@@ -54,6 +54,9 @@ class Buffered(Counter):
     def sensitivity(self) -> float:
         return self.fitted.sensitivity(self.n)
 
+    def together(self, rounds: int) -> float:
+        return self.fitted.together(self.n, rounds)
+
     def variances(self, prefixes: Ints) -> Floats:
         return self.fitted.variances(prefixes)
 

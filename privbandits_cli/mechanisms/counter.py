@@ -53,6 +53,14 @@ class Noise(ABC):
     def sensitivity(self) -> float:
         """μ σ (Gaussian noise) or ε λ (Laplace noise) of all prefixes together, if an item changes by at most 1."""
 
+    def together(self, rounds: int) -> float:
+        """The sensitivity if that many items change, each by at most 1: by default as if all moved the same numbers."""
+        return rounds * self.sensitivity()
+
+    def growth(self, rounds: int) -> float:
+        """`together` over the sensitivity to one item."""
+        return self.together(rounds) / self.sensitivity()
+
     def cost(self, nodes: int) -> float:
         """The sensitivity of a release of all nodes, if an item is in at most `nodes` of them."""
         return math.sqrt(nodes) if self.law == "gaussian" else float(nodes)

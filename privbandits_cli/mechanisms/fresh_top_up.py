@@ -37,6 +37,11 @@ class ToppedUp(Counter):
     def counted(self) -> float:
         return self.cost(self.levels)
 
+    def together(self, rounds: int) -> float:
+        """At most that of the nodes that hold the worst items, of which a left sibling alone has noise."""
+        held = trees.held(self.n, 2, rounds, squares=self.law == "gaussian")
+        return min(super().together(rounds), held)
+
     def variances(self, prefixes: Ints) -> Floats:
         return np.full(len(prefixes), self.unit * self.levels)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from privbandits_cli.accounting import digits
+from privbandits_cli.accounting import digits, trees
 from privbandits_cli.games.linear import Draws
 from privbandits_cli.mechanisms.counter import Counter, Law, close_level, release
 from privbandits_cli.mechanisms.tree import WIDEST, trailing_zeros_in
@@ -61,6 +61,9 @@ class KAryTree(Counter):
 
     def sensitivity(self) -> float:
         return self.cost(self.nodes)
+
+    def together(self, rounds: int) -> float:
+        return trees.held(self.n, self.k, rounds, squares=self.law == "gaussian")
 
     def variances(self, prefixes: Ints) -> Floats:
         return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=False)

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
+from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Contexts, Floats, Setting
@@ -36,6 +37,8 @@ EVER = 2**62  # rounds
 
 class Designed(contextual.Algorithm):
     """A learner that plays G-optimal designs among arms that stay; a file adds noise, and computes c."""
+
+    public_arms = True
 
     alpha: Chance = left_out("α, failure probability of all estimates; default 1/T")
 
@@ -78,6 +81,21 @@ class Designed(contextual.Algorithm):
             bound, left = bound + played * min(worst, 8.0 * 2.0**-phase), left - played
             phase += 1
         return np.minimum(bound, np.asarray(rounds) * worst)
+
+
+class Laplacian(Designed):
+    """A learner whose noise is Laplace numbers of scale b = w/ε, where w is the most by which two rewards differ."""
+
+    private = True
+
+    epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
+
+    def scale(self, setting: Setting) -> float:
+        """b."""
+        return width_of(setting.known()) / self.epsilon
+
+    def facts(self, setting: Setting) -> dict[str, float]:
+        return {"scale": self.scale(setting)}
 
 
 def width_of(known: Contexts) -> float:

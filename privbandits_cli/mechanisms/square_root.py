@@ -51,6 +51,9 @@ class SquareRoot(Counter):
     def sensitivity(self) -> float:
         return math.sqrt(float(self.squares()[-1]))
 
+    def together(self, rounds: int) -> float:
+        return toeplitz.together(toeplitz.square_root(self.n), rounds)
+
     def variances(self, prefixes: Ints) -> Floats:
         return self.squares()[prefixes - 1]
 

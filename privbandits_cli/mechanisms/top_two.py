@@ -20,6 +20,11 @@ def tracking(n_arms: int, share: float) -> dict[str, Any]:
     }
 
 
+def recommend(state: Record) -> int:
+    """The arm with the largest mean: the answer, also of a game that has not ended."""
+    return int(np.argmax(state.means))
+
+
 def leader_plays(state: Record, leader: int) -> bool:
     """Count a turn of this leader. Returns whether the leader is played; otherwise its challenger is."""
     state.leads[leader] += 1.0

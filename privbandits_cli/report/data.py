@@ -69,7 +69,7 @@ class ReportData:
             against = f" against {table.labels()[0]}" if table.swept else ": see the figure, which is drawn over rounds"
             return table.quantity.capitalize() + against
         after = f" after {horizon:,} rounds" if isinstance(horizon, int) else ""
-        over = f", as multiples of {table.floor}'s" if table.ratio else ""
+        over = f", as multiples of {table.unit}" if table.ratio else ""
         return f"{table.regret.capitalize()}{after}{over}" + (
             "" if table.x_label == "round" else f" against {table.labels()[0]}"
         )

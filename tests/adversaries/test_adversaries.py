@@ -26,7 +26,7 @@ def table(name, horizon=2000, n_arms=4, trial=0, seed=1, **parameters):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("n_arms", [2, 3, 7])
+@pytest.mark.parametrize("n_arms", some([2, 3, 7], 3))
 def test_bounded_adversaries_have_gains_in_the_unit_interval(name, n_arms):
     gains = table(name, n_arms=n_arms)
     assert gains.shape == (2000, n_arms)
@@ -35,7 +35,7 @@ def test_bounded_adversaries_have_gains_in_the_unit_interval(name, n_arms):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("size", [1, 7, 64, 999, 2000])
+@pytest.mark.parametrize("size", some([1, 7, 64, 999, 2000], 7))
 def test_gains_do_not_depend_on_where_blocks_end(name, size):
     setting = Setting(2000, 4)
     adversary = foe(name).tuned(setting)
@@ -248,7 +248,7 @@ def test_heavy_tailed_gains_follow_their_law(name):
 
 @pytest.mark.parametrize("name", HEAVY)
 @pytest.mark.parametrize("v", some([0.1, 0.5, 0.9, 1.0], 0.1))
-@pytest.mark.parametrize("above", [None, 0.25])
+@pytest.mark.parametrize("above", some([None, 0.25], 0.25))
 def test_u_is_the_moment_of_the_law(name, v, above):
     """Against ∫ (1 + v) x^(1+v) P(|X| > x) dy, x = e^y, for a tail of index 2 + v, or 1.25 + v.
 

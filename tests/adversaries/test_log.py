@@ -116,6 +116,7 @@ def test_linucb_keeps_the_events_of_its_twin():
     np.testing.assert_allclose(contextual.play(played, [1])[0, 0], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", some([1, 7, 299], 7))
 @pytest.mark.parametrize("learners", some([2, 4], 2))
 def test_blocks_and_other_learners_change_no_number(learners, block):

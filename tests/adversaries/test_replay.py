@@ -191,7 +191,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
         ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; paths are relative to"),
         (
             "path: log.txt",
-            "log.txt: gains are read from .csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy files",
+            "are read from .csv, .tsv, .jsonl (these three also with .gz), .arff, .parquet or .npy files",
         ),
         ("path: endless.csv", "endless.csv: a folder, a pipe or a device: gains are read from .csv, .tsv"),
         ("path: empty.csv", "empty.csv: the file has no row of gains: it is empty"),

@@ -62,7 +62,7 @@ def history(bound, state, rounds, seed, n_arms=4):
 
 @either
 @pytest.mark.parametrize("name", WITH_LAW)
-@pytest.mark.parametrize("rounds", [0, 1, 7, 200])
+@pytest.mark.parametrize("rounds", some([0, 1, 7, 200], 0, 7))
 def test_probabilities_are_a_distribution(name, rounds, plain):
     bound, state = ready(name, plain=plain)
     history(bound, state, rounds, seed=rounds)
@@ -71,8 +71,8 @@ def test_probabilities_are_a_distribution(name, rounds, plain):
     assert p.sum() == pytest.approx(1, abs=1e-11)
 
 
-# One of each way to draw: down a tree of weights, along a sum, without chance, and in blocks.
-@pytest.mark.parametrize("name", some(WITH_LAW, "exp2", "tsallis_inf", "ucb1", "mini_batch"))
+# One of each way to draw: down a tree of weights, and along a sum.
+@pytest.mark.parametrize("name", some(WITH_LAW, "exp2", "tsallis_inf"))
 def test_arms_are_drawn_with_the_stated_probabilities(name):
     bound, state = ready(name, plain=False)
     history(bound, state, 200, seed=5)
@@ -133,7 +133,7 @@ def force(bound, state, wanted, noise):
 
 
 # One for each way to play and each kind of random numbers. `make test-touched` compiles those that a change concerns.
-COMPILED = ("uniform", "exp3", "dp_exp3_lap", "mini_batch", "dp_ts", "gaussian_ts", "dist_dp_se", "adap_ucb", "htinf")
+COMPILED = ("uniform", "dp_exp3_lap", "gaussian_ts", "dist_dp_se")
 
 
 @pytest.mark.parametrize("name", some(ALGORITHMS, *COMPILED))
@@ -185,7 +185,7 @@ WEIGHTED = (
 )
 
 
-@pytest.mark.parametrize("name", some(ALGORITHMS, *WEIGHTED))
+@pytest.mark.parametrize("name", some(ALGORITHMS, *WEIGHTED[::3]))
 def test_nothing_overflows_over_a_long_game(name):
     """EXP3 without renormalised weights overflows at round 47,756 with γ = 0.1."""
     own = {"exp3": {"gamma": 0.1}, "exp3_tau": {"tau": 2}}.get(name, {})
@@ -211,7 +211,7 @@ def test_exp3_recovers_an_arm_that_was_far_behind():
 
 
 @pytest.mark.parametrize("trial", some([0, 3], 3))
-@pytest.mark.parametrize("players", some(MATCHES, *ONCE), ids="-".join)
+@pytest.mark.parametrize("players", some(MATCHES, *ONCE[::2]), ids="-".join)
 def test_plays_as_its_twin(players, trial):
     """The same arms and the same regrets, bit for bit, as a plain program written from the paper."""
     name, adversary = players
@@ -262,7 +262,7 @@ THEN = [case for option in OPTIONS + SIMILAR if (case := (option, "bernoulli")) 
 
 
 @pytest.mark.parametrize("trial", some([0, 1], 1))
-@pytest.mark.parametrize("case", some(FIRST + THEN, *FIRST), ids=str)
+@pytest.mark.parametrize("case", some(FIRST + THEN, *FIRST[::3]), ids=str)
 def test_options_play_as_their_twins(case, trial):
     (name, own), adversary = case
     game = match(foe(adversary), [make(name, **own), make(name)], 1500, checkpoints=[1, 500, 1500])
@@ -329,7 +329,7 @@ def test_exp3_by_hand():
     np.testing.assert_allclose(distribution(bound, state, 2)[0], q0, rtol=1e-14)
 
 
-@pytest.mark.parametrize("n_arms", some([1, 8, 9, 17, 100, 1000], 1, 9))
+@pytest.mark.parametrize("n_arms", some([1, 8, 9, 17, 100, 1000], 9))
 def test_exp3_descends_its_tree_to_every_arm(n_arms):
     """As u runs through [0, 1), each arm is selected for an interval of length p_i, wherever it is in the tree."""
     bound, state = ready("exp3", Setting(10**4, n_arms), plain=False, gamma=0.3)
@@ -355,7 +355,7 @@ def test_exp3s_weights_do_not_drift(case):
 
 
 @pytest.mark.usefixtures("by_hand")
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20), *range(0, 20, 5)))
 def test_tsallis_inf_solves_its_equation(seed):
     rng = np.random.default_rng(seed)
     losses, t = rng.exponential(10.0 ** rng.integers(-2, 6), size=4), int(10 ** rng.uniform(0, 8))

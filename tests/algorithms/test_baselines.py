@@ -116,6 +116,7 @@ def counted(sums, plays, n=40_000):
     return np.bincount(arms, minlength=3)
 
 
+@pytest.mark.slow
 def test_thompson_draws_arms_by_the_probability_that_they_are_best():
     sums, plays = [3.0, 10.0, 0.0], [5.0, 30.0, 1.0]
     laws = [stats.beta(1 + s, 1 + n - s) for s, n in zip(sums, plays, strict=True)]

@@ -4,23 +4,24 @@ A reference value is the mean τ of some trials; ours is that of others. They mu
 errors. Where τ has a heavy tail, only quantiles and the share of trials that reach the cap are compared.
 """
 
+import inspect
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.algorithms import ctb_tt, dp_halving, dp_sprt, dp_tt, dp_uniform_best_arm, eb_tci
+from privbandits_cli.algorithms import adap_tt, ctb_tt, dp_halving, dp_sprt, dp_tt, dp_uniform_best_arm, eb_tci
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games import best_arm, views
 from privbandits_cli.games.bandit import Draws
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import plain
 from privbandits_cli.numerics.jit import uncompiled
-from privbandits_cli.plugins.registry import Registry
+from privbandits_cli.plugins.registry import Registry, including
 from tests import naive_best_arm as naive
-from tests.best_arm_reference import BUDGETS, CELLS, HEAVY, INSTANCES, SAMPLES
-from tests.conftest import foe, outcomes, some
+from tests.best_arm_reference import BUDGETS, CELLS, FREQUENCIES, HEAVY, INSTANCES, NOT_CLIPPED, SAMPLES
+from tests.conftest import first, foe, outcomes, some
 
 FAR = 10**9  # a cap that no trial reaches
 ERRORS = 4  # joint standard errors
@@ -147,7 +148,6 @@ FIRST = [
     "dp_se",
     "adap_tt_star_near",
     "dp_tt_chernoff_recommended",
-    "dp_tt_sum_published",
     "dp_uniform",
     "dp_sprt",
 ]
@@ -198,9 +198,9 @@ def label(cell):
     return "-".join([name, instance, f"{epsilon:g}", f"{delta:g}", *(f"{k}={v:g}" for k, v in given.items())])
 
 
-FEW = {"eb_tci": {}, "se": {}, "track_and_stop": {}, "dp_se": {}, "ctb_tt": {}, "dp_uniform": {"first": 16}}
+FEW = {"eb_tci": {}, "se": {}, "dp_se": {}, "ctb_tt": {}, "dp_uniform": {"first": 16}}
 FEW |= {f"dp_tt_{rule}": {"first": 16, "bonus": 3.0} for rule in ("sum", "paired", "chernoff")} | {"dp_tt_stylised": {}}
-LIGHT = [cell for cell in CELLS if cell[1] == "C2" and cell[6] < 13_000 and FEW.get(cell[0]) == cell[4]]
+LIGHT = [cell for cell in CELLS if cell[1] == "C2" and cell[6] < 5_000 and FEW.get(cell[0]) == cell[4]]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +220,39 @@ def test_reference_values(cell):
         assert found.wrong(int(np.argmax(INSTANCES[instance]))) <= stats.binom.ppf(1 - 1e-6, trials, delta)
 
 
+def misfit(ours, wanted):
+    """The probability of two samples that differ as much, if both have one law; each is value: count.
+
+    Values of which one sample is expected to have fewer than five are put together with those above them.
+    """
+    values, sizes = sorted({*ours, *wanted}), (sum(ours.values()), sum(wanted.values()))
+    columns, own = [], np.zeros(2)
+    for value in values:
+        own += ours.get(value, 0), wanted.get(value, 0)
+        if own.sum() * min(sizes) / sum(sizes) >= 5:
+            columns.append(own)
+            own = np.zeros(2)
+    columns[-1] = columns[-1] + own
+    return stats.chi2_contingency(np.array(columns).T, correction=False).pvalue if len(columns) > 1 else 1.0
+
+
+@pytest.mark.parametrize("key", some(FREQUENCIES, ("C2", 1.0, 0.01), ("pair", 0.1, 0.01)), ids=str)
+def test_frequencies_of_dp_se(key):
+    """τ has few values, so how often each of them comes says more than its mean; a wrong ε is found."""
+    instance, epsilon, delta = key
+    wanted = FREQUENCIES[key]
+
+    def counted(epsilon):
+        found = played(made("dp_se", epsilon=epsilon), INSTANCES[instance], 500, beta=delta)
+        assert found.wrong(int(np.argmax(INSTANCES[instance]))) == 0 and not found.capped.any()
+        return dict(zip(*(part.tolist() for part in np.unique(found.pulls, return_counts=True)), strict=True))
+
+    chance = 2 * stats.norm.sf(ERRORS)
+    assert misfit(counted(epsilon), wanted) > chance
+    if key == ("pair", 0.1, 0.01):
+        assert misfit(counted(0.12), wanted) < chance
+
+
 def test_a_threshold_of_another_cell_is_found_to_be_wrong():
     """Negative control: `paired` is not within four standard errors of the reference of `chernoff`."""
     cell = next(c for c in CELLS if c[0] == "dp_tt_chernoff" and c[1] == "C2" and c[4] == {"first": 16, "bonus": 3.0})
@@ -227,23 +260,52 @@ def test_a_threshold_of_another_cell_is_found_to_be_wrong():
     assert abs(found.pulls.mean() - cell[6]) > ERRORS * math.hypot(cell[7], found.pulls.std() / math.sqrt(150))
 
 
+def quartiles_agree(found, cell):
+    """The shares of our trials below each quartile of the reference are those of the reference, but for chance."""
+    n, *quartiles = cell[4:8]
+    for share, quartile in zip((0.25, 0.5, 0.75), quartiles, strict=True):
+        below, trials = float(np.mean((found.pulls <= quartile) & ~found.capped)), len(found.pulls)
+        assert abs(below - share) <= ERRORS * math.sqrt(share * (1 - share) * (1 / n + 1 / trials))
+
+
+def capped_agree(found, cell):
+    """The share of our trials that reach the cap is that of the reference, but for chance."""
+    n, capped, trials = cell[4], cell[8], len(found.pulls)
+    both = (capped + found.capped.sum()) / (n + trials)
+    spread = math.sqrt(both * (1 - both) * (1 / n + 1 / trials))
+    assert abs(found.capped.mean() - capped / n) <= ERRORS * spread
+
+
 @pytest.mark.parametrize("cell", some(HEAVY, HEAVY[1]), ids=str)
 def test_quartiles_of_heavy_tails(cell):
-    """The shares of our trials below each quartile of the reference; with ties of arms, τ has no mean in practice."""
-    name, instance, epsilon, delta, n, *quartiles, _ = cell
-    trials, cap = 100, math.ceil(quartiles[-1]) + 1
-    found = played(of_cell(name, epsilon, {}), INSTANCES[instance], trials, cap=cap, beta=delta)
-    for share, quartile in zip((0.25, 0.5, 0.75), quartiles, strict=True):
-        below = float(np.mean((found.pulls <= quartile) & ~found.capped))
-        assert abs(below - share) <= ERRORS * math.sqrt(share * (1 - share) * (1 / n + 1 / trials))
+    """With ties of arms, τ has no mean in practice."""
+    name, instance, epsilon, delta, *_ = cell
+    found = played(of_cell(name, epsilon, {}), INSTANCES[instance], 100, cap=math.ceil(cell[7]) + 1, beta=delta)
+    quartiles_agree(found, cell)
+
+
+@pytest.mark.slow
+def test_means_that_are_not_clipped(tmp_path):
+    """AdaP-TT without our clipping, from its source: some trials do not end, as the file says."""
+    own = tmp_path / "not_clipped.py"
+    source = inspect.getsource(adap_tt)
+    old = "from privbandits_cli.numerics.kl import clipped\n"
+    assert source.count(old) == 1
+    own.write_text(source.replace(old, "") + "\n\ndef clipped(x):\n    return x\n", encoding="utf-8")
+    model = including([own])[0].find("algorithms", "not_clipped")
+    _, instance, epsilon, delta, *_ = NOT_CLIPPED
+    found = played(model(epsilon=epsilon), INSTANCES[instance], 100, cap=3_000_000, beta=delta)
+    quartiles_agree(found, NOT_CLIPPED)
+    capped_agree(found, NOT_CLIPPED)
+    clipped = played(made("adap_tt", epsilon=epsilon), INSTANCES[instance], 100, cap=3_000_000, beta=delta)
+    assert not clipped.capped.any() and not np.array_equal(clipped.pulls, found.pulls)
 
 
 @pytest.mark.slow
 def test_shares_that_reach_the_cap():
-    name, instance, epsilon, delta, n, *_, capped = HEAVY[1]
+    name, instance, epsilon, delta, *_ = HEAVY[1]
     found = played(of_cell(name, epsilon, {}), INSTANCES[instance], 60, cap=3_000_000, beta=delta)
-    both = (capped + found.capped.sum()) / (n + 60)
-    assert abs(found.capped.mean() - capped / n) <= ERRORS * math.sqrt(both * (1 - both) * (1 / n + 1 / 60))
+    capped_agree(found, HEAVY[1])
     assert found.wrong(0) == 0
     other = dp_tt.Parameters(threshold="sum", epsilon=epsilon)
     cured = played(other, INSTANCES[instance], 60, cap=3_000_000, beta=delta)
@@ -306,13 +368,16 @@ def audited(name, horizon, monkeypatch, louder=1.0, **parameters):
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [
-        ("dp_tt", {"sampling": "published"}),
-        ("dp_uniform", {"first": 2}),
-        ("adap_tt", {}),
-        ("dp_halving", {}),
-        ("dp_uniform_best_arm", {}),
-    ],
+    first(
+        2,
+        [
+            ("dp_uniform", {"first": 2}),
+            ("dp_halving", {}),
+            ("dp_tt", {"sampling": "published"}),
+            ("adap_tt", {}),
+            ("dp_uniform_best_arm", {}),
+        ],
+    ),
     ids=str,
 )
 def test_audits(name, given, monkeypatch):

@@ -9,7 +9,7 @@ from scipy import stats
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.games.bandit import Numbers, Setting, play
 from tests.algorithms.test_algorithms import ready
-from tests.conftest import foe, make, match
+from tests.conftest import foe, make, match, some
 
 SMALL = Setting(100, 3)
 
@@ -32,7 +32,7 @@ def test_rounds_by_hand():
     np.testing.assert_allclose(state.drawn, [0.5, 1 / 3 + math.sqrt(4 / 3), 0.25], rtol=1e-12)
 
 
-@pytest.mark.parametrize("c", [1.0, 3.0])
+@pytest.mark.parametrize("c", some([1.0, 3.0], 3.0))
 def test_arms_are_drawn_by_the_probability_that_they_are_best(c):
     sums, plays = [3.0, 10.0, 0.0], [5.0, 30.0, 1.0]
     bound, state = ready("gaussian_ts", SMALL, plain=False, mu=None, b=0, c=c)
@@ -114,6 +114,7 @@ def test_c_and_mu_exclude_each_other():
     assert not list(make("gaussian_ts", c=1.0, mu=None).errors(SMALL))
 
 
+@pytest.mark.slow
 def test_privacy_has_its_price_and_first_pulls_lower_it():
     """C2, T = 10^5, means of 12 trials: c = 1 and b = 0; μ = 1 with the default b; μ = 1 with b = 0."""
     plain, default = make("gaussian_ts", mu=None, b=None), make("gaussian_ts", mu=1.0, b=None)

@@ -114,6 +114,7 @@ def test_equals_its_twin(rival, plain):
     equals_its_twin(rival, plain, 800)
 
 
+@pytest.mark.slow
 def test_vectors_equal_single_trials():
     played = match(FOES["sphere"](), [make() for make in LEARNERS.values()], 500, checkpoints=[40, 500])
     assert all(contextual.Games.loop(played, algorithm).play for algorithm in played.algorithms)

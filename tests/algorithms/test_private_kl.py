@@ -9,7 +9,7 @@ from privbandits_cli.analysis.rates import theory
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.numerics.kl import chernoff_reach, private_reach, reach
 from tests.algorithms.test_algorithms import ready
-from tests.conftest import foe, make, match, some
+from tests.conftest import first, foe, make, match, some
 from tests.naive import by_chernoff
 
 TWO = Setting(1000, 2)
@@ -169,7 +169,7 @@ def total_phases(plays, first):
     return round(math.log2(plays / first)) + 1
 
 
-@pytest.mark.parametrize(("epsilon", "first"), [(1.0, 16), (0.1, 160), (10.0, 1)])
+@pytest.mark.parametrize(("epsilon", "first"), first(1, [(1.0, 16), (0.1, 160), (10.0, 1)]))
 def test_the_finite_bound_is_the_sum_over_phases(epsilon, first):
     """The package's grid of λ may only enlarge it, and by less than one part in a thousand."""
     means, t = np.array([0.75, 0.625, 0.5, 0.25]), 50_000

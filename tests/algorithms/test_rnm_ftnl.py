@@ -11,7 +11,7 @@ from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex
 from privbandits_cli.games.match import Match
 from tests.algorithms.test_algorithms import ready
-from tests.conftest import foe, make, some
+from tests.conftest import first, foe, make, some
 from tests.naive_linear import regrets
 
 NOISES = ("laplace", "gumbel", "printed")
@@ -55,7 +55,7 @@ def first_leads(noise, scale, behind):
 
 @pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("n", some([8000, 20_000], 8000))
-@pytest.mark.parametrize(("noise", "scale"), [("laplace", 4.0), ("gumbel", 4.0), ("printed", 2.0)])
+@pytest.mark.parametrize(("noise", "scale"), first(1, [("laplace", 4.0), ("gumbel", 4.0), ("printed", 2.0)]))
 def test_the_leader_has_its_law(noise, scale, n):
     """ε = 1/2, the sums of the epoch before are 5 and 2: against quadrature, or the logistic law."""
     bound, state = ready("rnm_ftnl", TWO, epsilon=0.5, noise=noise)

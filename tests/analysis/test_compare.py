@@ -235,3 +235,37 @@ def test_what_the_manifests_say_is_compared(finished_twice, name, find, replace,
     result = call("compare", *finished_twice)
     assert result.exit_code == code and said in " ".join(result.stdout.split())
     assert max(map(len, result.stdout.splitlines()[1:])) <= 80  # the first line has the paths
+
+
+TIMES = """
+experiment: times
+game: best_arm
+confidence: 0.99
+horizon: 20000
+arms: means
+trials: 16
+checkpoints: {count: 2}
+adversary: {name: bernoulli, means: [0.8, 0.3]}
+algorithms: [{name: dp_tt, epsilon: 1, label: mine}]
+"""
+
+
+def test_times_are_compared_in_the_game_best_arm(tmp_path):
+    """All regrets are 0; with another threshold the times are others, and with another seed they are alike."""
+    (tmp_path / "times.yaml").write_text(TIMES.lstrip(), encoding="utf-8")
+
+    def played(name, *changes):
+        done = call("run", "-q", tmp_path / "times.yaml", *changes, "--results", tmp_path / name)
+        assert done.exit_code == 0, done.output
+        return tmp_path / name / "times"
+
+    a, other = played("a"), played("b", "algorithms[0].threshold=sum", "algorithms[0].sampling=published")
+    (found,) = compare(a, other, 0.05)
+    pulls = [int(row["pulls"]) for row in csv.DictReader((a / "final.csv").open(encoding="utf-8"))]
+    assert found.verdict == "beyond" and found.a == pytest.approx(np.mean(pulls)) and found.high < 0
+    assert [one.verdict for one in compare(a, a, 0.05)] == ["identical"]
+    (again,) = compare(a, played("c", "seed=9"), 0.9)
+    assert again.verdict == "within" and again.a != again.b
+    assert json.loads(call("compare", a, other, "--json").stdout)["compared"] == "times"
+    capped = played("d", "horizon=150")
+    assert "reached the cap: 0 in A against" in " ".join(call("compare", a, capped).stdout.split())

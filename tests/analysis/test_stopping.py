@@ -16,6 +16,7 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games import best_arm
 from privbandits_cli.identification import times
 from tests.cli import call
+from tests.conftest import some
 
 CONFIG = """\
 experiment: sure
@@ -199,7 +200,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", some(STEPS, "an answer that is no arm"))
 def test_faults_of_a_users_file_have_a_message(name, played, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("new", "algorithm", "mine.py", "--game", "best_arm").exit_code == 0

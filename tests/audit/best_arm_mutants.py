@@ -3,7 +3,7 @@
 from tests.audit.bandit_mutants import before, held, noise
 from tests.audit.patches import Mutant
 
-SUMS = "mechanisms.growing_sums"
+SUMS, TOP_TWO = "mechanisms.growing_sums", "mechanisms.top_two"
 ADDED = "state.pending[arm] + state.scale * number"
 CLOSED = "state.plays[arm] < state.due[arm]:"
 BEST = "np.argmax(state.means)"
@@ -35,7 +35,7 @@ MUTANTS = [
         for subject in ("dp_tt", "dp_uniform", "adap_tt")
     ],
     *[
-        Mutant("ties by raw sums", subject, {BEST: "np.argmax(state.means + 1e-3 * state.pending)"})
+        Mutant("ties by raw sums", subject, {BEST: "np.argmax(state.means + 1e-3 * state.pending)"}, TOP_TWO)
         for subject in ("dp_tt", "adap_tt")
     ],
     *[

@@ -72,6 +72,12 @@ ONE_FOR_TWO = {
 ONCE = {
     "rng.laplace[i]": "rng.laplace[i]\n            noise = state.kept[i] = noise if state.t == 1 else state.kept[i]"
 }
+WALK_ONCE = {
+    "for i in range(len(losses)):": "for i in range(len(losses)):\n        "
+    "state.kept[i] = state.kept[i] or rng.normal[i]",
+    "* rng.normal[i]": "* state.kept[i]",
+}
+WALK_EARLY = counted("for i in range(len(losses)):") | times("state.kept[0] <= 1000", "state.sigma *")
 EPOCH = "# an epoch begins"
 UNFORGOTTEN = {EPOCH: "\n        before = state.losses.copy()", "losses[:] = 0.0": "losses[:] = before"}
 
@@ -228,6 +234,14 @@ MUTANTS = (
     Mutant("one number for all experts", "rnm_ftnl, Gumbel", {"rng.uniform[i]": "rng.uniform[0]"}),
     Mutant("earlier epochs not forgotten", "rnm_ftnl, Gumbel", UNFORGOTTEN),
     Mutant("range of signed losses forgotten", "rnm_ftnl, printed", share=0.5),
+    Mutant("noise scale x 0.9", "rw_ftpl", share=0.9, field="sigma"),
+    Mutant("one loss of a vector replaced", "rw_ftpl", share=1 / math.sqrt(EXPERTS.n_arms), field="sigma"),
+    Mutant("noise drawn once", "rw_ftpl", WALK_ONCE, kept=True),
+    Mutant("one number for all experts", "rw_ftpl", {"rng.normal[i]": "rng.normal[0]"}),
+    Mutant("true losses of the first expert", "rw_ftpl", times("1.0 if i > 0 else 0.0", "state.sigma *")),
+    Mutant("no noise after round 1,000", "rw_ftpl", WALK_EARLY, kept=True),
+    Mutant("noise by the loss", "rw_ftpl", times(BY_LOSS, "state.sigma *")),
+    Mutant("norm for the distance", "rw_ftpl, ball", share=0.5, field="sigma"),
     Mutant("noise scale x 0.5", "noisy_ftrl", share=0.5),
     Mutant(
         "noise reused",

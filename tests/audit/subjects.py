@@ -118,6 +118,8 @@ CORRECT = {
     "rnm_ftnl": subject("rnm_ftnl", THREE, epsilon=1.0),
     "rnm_ftnl, Gumbel": subject("rnm_ftnl", THREE, "Gumbel noise", epsilon=1.0, noise="gumbel"),
     "rnm_ftnl, printed": subject("rnm_ftnl", THREE._replace(signed=True), "Lap(1/ε)", epsilon=0.5, noise="printed"),
+    "rw_ftpl": subject("rw_ftpl", EXPERTS, epsilon=1.0, delta=1e-6),
+    "rw_ftpl, ball": subject("rw_ftpl", BALL, "sphere", epsilon=1.0, delta=1e-6),
     "shrinking_dartboard": subject("shrinking_dartboard", THREE, epsilon=1.0),
     "dp_scrible": subject("dp_scrible", BALL, epsilon=1.0),
     "dp_scrible, scalar": subject("dp_scrible", BALL, "one number", epsilon=1.0, noise="scalar"),

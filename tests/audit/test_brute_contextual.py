@@ -12,7 +12,7 @@ from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.games.views import read
-from tests.conftest import make
+from tests.conftest import first, make
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -70,14 +70,17 @@ def unit(angle, reward):
 
 @pytest.mark.parametrize(
     ("name", "own", "horizon"),
-    [
-        ("dp_linucb", PRIVATE, 4),
-        ("dp_linucb", PRIVATE, 7),
-        ("dp_linucb", PRIVATE | {"counter": "blt"}, 4),
-        ("dp_linucb", PRIVATE | {"counter": "tree"}, 5),
-        ("dp_linucb", PRIVATE | {"counter": "honaker"}, 5),
-        ("ldp_linucb", PRIVATE, 4),
-    ],
+    first(
+        2,
+        [
+            ("dp_linucb", PRIVATE, 4),
+            ("ldp_linucb", PRIVATE, 4),
+            ("dp_linucb", PRIVATE, 7),
+            ("dp_linucb", PRIVATE | {"counter": "blt"}, 4),
+            ("dp_linucb", PRIVATE | {"counter": "tree"}, 5),
+            ("dp_linucb", PRIVATE | {"counter": "honaker"}, 5),
+        ],
+    ),
 )
 def test_the_cost_of_a_record_is_that_of_brute_force(name, own, horizon):
     """The worst rows are orthogonal; of reports, those of cosine 1/2 that differ in no product of two coordinates."""

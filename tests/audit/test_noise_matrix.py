@@ -19,10 +19,13 @@ ROUNDS = 24
 NUMBERS = 48  # of each coordinate, some of which have no effect: all matrices share their compiled loops
 
 
-@pytest.fixture(params=some([NUMBERS, 0], NUMBERS), ids=["shared", "alone"])
+@pytest.fixture(params=some(["plain", "shared", "alone"], "plain"))
 def numbers(request, monkeypatch):
-    """In `make test-all` the matrices are audited also without the numbers that have no effect."""
-    monkeypatch.setattr(sys.modules[__name__], "NUMBERS", request.param)
+    """In plain Python, and in `make test-all` compiled: with and without the numbers that have no effect."""
+    if request.param != "shared":
+        monkeypatch.setattr(sys.modules[__name__], "NUMBERS", 0)
+    if request.param == "plain":
+        request.getfixturevalue("plainly")
 
 
 def nodes(t, k, signed):
@@ -119,7 +122,7 @@ def audited(algorithm, space, **more):
 
 @pytest.mark.usefixtures("numbers")
 @pytest.mark.parametrize("normal", [False, True])
-@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("name", some(MATRICES, "negative digits", "top-up"))
 def test_the_cost_of_a_loss_is_exact(name, normal):
     check(name, normal, Simplex(2))
 
@@ -135,7 +138,7 @@ def check(name, normal, space):
 
 @pytest.mark.usefixtures("numbers")
 @pytest.mark.parametrize("space", some([Sphere(3), Cube(2)], Cube(2)), ids=str)
-@pytest.mark.parametrize("normal", [False, True])
+@pytest.mark.parametrize("normal", some([False, True], True))
 def test_the_cost_on_other_sets_is_exact(normal, space):
     check("smoothed", normal, space)
 
@@ -283,8 +286,11 @@ def test_laplace_noise_at_a_delta_is_judged_at_delta_0_only():
     assert found.verdict == "NOT AUDITABLE" and "costs ε = 1 at δ = 0" in found.found
 
 
-@pytest.mark.parametrize(("first", "rounds"), [(16, ROUNDS), pytest.param(256, 300, marks=pytest.mark.slow)])
-def test_long_games_are_cut(first, rounds, monkeypatch):
+@pytest.mark.parametrize("case", some([(16, ROUNDS, True), (16, ROUNDS, False), (256, 300, False)], (16, ROUNDS, True)))
+def test_long_games_are_cut(case, monkeypatch, request):
+    first, rounds, plain = case
+    if plain:
+        request.getfixturevalue("plainly")
     assert noisy_sums.FIRST == 256
     monkeypatch.setattr(noisy_sums, "FIRST", first)
     algorithm = leader((first - 1) * 2 * np.eye(rounds), False, 1.0)

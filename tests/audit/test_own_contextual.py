@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli.cli import app
+from tests.conftest import some
 
 OWN = '''\
 """The arm with the largest <θ~, x>, where θ~ = V^-1 u~ has Gaussian noise from a tree."""
@@ -193,8 +194,11 @@ def test_an_honest_learner_is_not_accused_in_the_configured_game(tmp_path):
     assert "2 of 65,536 rounds" in found["played"] and found["assumed"].startswith("records cost at most what the ")
 
 
+SHOWN = ["exact sums past the view", "a hint of middle rewards", "noise by the data"]  # by a short game, too
+
+
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize("fault", ["exact sums past the view", "a hint of middle rewards", "noise by the data"])
+@pytest.mark.parametrize("fault", some(SHOWN, "noise by the data"))
 def test_a_planted_fault_is_found_in_a_short_game(tmp_path, fault):
     check_fault(tmp_path, fault, FEW)
 

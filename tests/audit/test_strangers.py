@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.audit.test_planted import CONFIG, HONEST, audited, changed
-from tests.conftest import ROOT
+from tests.conftest import ROOT, some
 
 VIOLATION, CONSISTENT, NOT = "VIOLATION", "CONSISTENT", "NOT AUDITABLE"
 START, END = "    k = len(state.means)\n    p = min(", "    return best\n"
@@ -521,7 +521,7 @@ def test_the_file_of_a_stranger_is_judged_as_it_deserves(tmp_path, name):
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", some(SHORT, "noise of the arm's last round", "reports of a bit by the first gain"))
 def test_the_file_of_a_stranger_is_judged_as_it_deserves_in_a_short_game(tmp_path, name):
     judged(tmp_path, name, 24)
 

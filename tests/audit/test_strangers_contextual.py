@@ -12,7 +12,7 @@ import pytest
 
 from tests.audit.test_own_contextual import CONFIG
 from tests.audit.test_planted import audited, changed
-from tests.conftest import ROOT
+from tests.conftest import ROOT, some
 
 VIOLATION, CONSISTENT, NOT = "VIOLATION", "CONSISTENT", "NOT AUDITABLE"
 SOURCES = ROOT / "privbandits_cli" / "algorithms"
@@ -492,7 +492,7 @@ def test_the_file_of_a_stranger_is_judged_as_it_deserves(tmp_path, name):
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", some(SHORT, "noise by the arms of the round"))
 def test_the_file_of_a_stranger_is_judged_as_it_deserves_in_a_short_game(tmp_path, name):
     judged(tmp_path, name, 12)
 

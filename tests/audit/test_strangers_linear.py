@@ -11,7 +11,7 @@ import pytest
 
 from tests.audit.test_own_linear import EXPERIMENT, audited
 from tests.audit.test_planted import changed
-from tests.conftest import ROOT
+from tests.conftest import ROOT, some
 
 VIOLATION, CONSISTENT, NOT = "VIOLATION", "CONSISTENT", "NOT AUDITABLE"
 
@@ -703,7 +703,7 @@ SHORT = [
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", some(SHORT, "one expert alone loses", "a bandit: a clipped release"))
 def test_the_file_of_a_stranger_is_judged_as_it_deserves_in_a_short_game(tmp_path, name):
     judged(tmp_path, name, 48)
 

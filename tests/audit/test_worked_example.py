@@ -54,6 +54,7 @@ def test_the_table_of_the_page_is_what_is_played():
     assert f"the gain of round {CHANGED + 1} costs ε = {total:.1f}" in " ".join(PAGE.split())
 
 
+@pytest.mark.slow
 def test_the_audit_of_the_example_says_what_the_page_says():
     algorithm = make("dp_ucb", epsilon=1.0, bonus="chernoff", counter="tree").tuned(SMALL)
     found = audit(algorithm, SMALL)

@@ -180,9 +180,11 @@ def test_list_experiments(monkeypatch):
     assert "configs/fig1.yaml" in call("list", "experiments").stdout
 
 
-def test_show():
+@pytest.mark.parametrize("every", some([1, 10], 10))
+def test_show(every):
+    """One of `every` names."""
     wrong = []
-    for name in Registry().names("algorithms") + Registry().names("adversaries"):
+    for name in [*Registry().names("algorithms"), *Registry().names("adversaries")][::every]:
         text, facts = call("show", name).stdout, json.loads(call("show", name, "--json").stdout or "{}")
         right = text.strip() and max(map(len, text.splitlines())) <= 80 and facts.get("name") == name
         wrong += [] if right and f"\nGame: {facts['game']}\n" in text else [name]
@@ -273,7 +275,7 @@ def test_a_delta_of_0_or_just_above_1_is_refused_in_words_that_are_true(command)
 def test_help_lists_the_commands_in_the_order_of_use():
     listed = re.findall(r"^  ([a-z]+)  ", call("--help").stdout.partition("Commands:")[2], re.MULTILINE)
     wanted = (
-        "run merge slurm plot report check compare evaluate plan",
+        "run merge slurm plot report cite check compare evaluate plan",
         "new list show privacy tune audit validate schema",
     )
     assert listed == " ".join(wanted).split()
@@ -395,7 +397,7 @@ def test_tune():
 def test_tuning_of_linear_games_is_what_it_says_it_is(name):
     text = call("tune", name, "--epsilon", "1", "--horizon", "2^16").stdout
     assert max(map(len, text.splitlines())) <= 80 and "switching" not in text
-    status = {"shrinking_dartboard": "paper", "dp_ftpl": "exact"}.get(name, "proved")
+    status = {"shrinking_dartboard": "paper", "dp_ftpl": "exact", "rw_ftpl": "exact"}.get(name, "proved")
     assert text.splitlines()[1].split()[2] == status
     at_once = name == "rnm_ftnl"  # the noise of its epochs does not depend on the horizon
     assert (call("tune", name, "--epsilon", "1").stdout == text) == at_once

@@ -20,25 +20,34 @@ def printed():
     return done.stdout
 
 
-def test_it_prints_four_designs_and_a_table(printed):
+def test_it_prints_three_designs_a_bound_and_a_table(printed):
     assert max(map(len, printed.splitlines())) <= 80
     table = plan(5, 0.2, 0.5, simulate=32)
     rows = {row["design"]: row for row in table}
-    heads = [line for line in printed.splitlines() if line[:3] in ("1. ", "2. ", "3. ", "4. ")]
+    heads = [line for line in printed.splitlines() if line[:3] in ("1. ", "2. ", "3. ", "4. ", "No ")]
     assert heads == [
-        "1. Impossible below, for design 3: 295 users on average",
-        "2. One release: 695 users",
+        "1. One release: 695 users",
+        f"2. A few looks: at most {rows['looks']['users']:,} users",
         f"3. Until it is sure: recruit {rows['sequential']['q90']:,} users",
-        f"4. A few looks: at most {rows['looks']['users']:,} users",
+        "No design like 3 can do with fewer than: 295 users on average",
     ]
     assert printed.count("   Guaranteed: ") == printed.count("   Not guaranteed: ") == 3
     assert f"{rows['sequential']['mean']:,.0f}" in printed and f"{rows['looks']['mean_twice']:,.0f}" in printed
     lines = [line.split() for line in printed.splitlines()]
-    assert ["none", "295", "540", "625", "1.00"] in lines and ["0.1", "541", "2,215", "3,875", "4.10"] in lines
+    assert ["none", "540", "625", "295", "1.00"] in lines and ["0.1", "2,215", "3,875", "541", "4.10"] in lines
 
 
 def test_words_that_a_practitioner_need_not_know_are_not_printed(printed):
-    assert not any(word in printed for word in ("T*", "confidence interval", "instance", "regret", "horizon", "trial"))
+    foreign = "T*", "confidence interval", "instance", "regret", "horizon", "trial", "play", "certified", "evidence"
+    assert not any(word in printed for word in foreign)
+
+
+def test_it_begins_with_advice_and_the_usual_calculators(printed):
+    """A z-test of 0.6 against 0.4: 97 users of each version at power 80 %, in any table of sample sizes."""
+    start = " ".join(printed[: printed.index("1. One release")].split())
+    assert "Take design 1 if leads below 0.2 do not matter to you: 695 users." in start
+    assert "None of them needs a test of significance afterwards." in start
+    assert "say 97 users of each version (485 in all) at power 80 %" in start
 
 
 def test_json_has_the_same(printed):
@@ -54,7 +63,7 @@ def test_json_has_the_same(printed):
 
 def test_two_arms_are_the_default_and_no_privacy_is_a_level():
     done = call("--gap", 0.2, "--epsilon", "none", "--simulate", 0)
-    assert done.exit_code == 0 and "Which of 2 arms" in done.stdout and "without privacy" in done.stdout
+    assert done.exit_code == 0 and "Which of 2 versions" in done.stdout and "without privacy" in done.stdout
     assert "3. Until it is sure: not simulated" in done.stdout and "Laplace" not in done.stdout
     assert not done.stderr  # nothing is simulated, so there is no progress
 
@@ -62,7 +71,7 @@ def test_two_arms_are_the_default_and_no_privacy_is_a_level():
 def test_one_rate():
     done = call("--arms", 1, "--null", 0.3, "--alternative", 0.7, "--epsilon", 1, "--simulate", 32)
     assert done.exit_code == 0 and max(map(len, done.stdout.splitlines())) <= 80
-    assert "2. One release: 44 users" in done.stdout and "4." not in done.stdout
+    assert "1. One release: 44 users" in done.stdout and "\n3." not in done.stdout
     assert "simulating studies: 64/64 trials" in done.stderr
 
 

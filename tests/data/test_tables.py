@@ -244,7 +244,10 @@ def test_other_formats_and_folders_are_refused():
     Path("broken.parquet").write_text("x")
     Path("latin.csv").write_bytes("x,kind\n1,é\n2,b\n".encode("latin-1"))
     for path, message in (
-        ("t.txt", "t.txt: tables are read from .csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy files"),
+        (
+            "t.txt",
+            "t.txt: tables are read from .csv, .tsv, .jsonl (these three also with .gz), .arff, .parquet or .npy files",
+        ),
         ("t.csv", "t.csv: a folder, a pipe or a device"),
         ("flat.npy", "flat.npy: an array of shape (3,), float64"),
         ("none.npy", "none.npy: an array of shape (3, 0), float64"),

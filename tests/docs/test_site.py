@@ -6,10 +6,12 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from privbandits_cli.actions.exports import citation
 from privbandits_cli.claims.verdicts import Verdict, verdicts
 from privbandits_cli.experiment.config import load, shipped
 from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.plugins.registry import Registry
+from privbandits_cli.report.references import cited
 from tests.conftest import ROOT, committed, some
 
 DOCS = ROOT / "docs"
@@ -44,7 +46,8 @@ def committed_results():
 def pages():
     """The generated pages of the players and mechanisms, and what other pages include."""
     made = (commands, contract, keys, experiments, players, mechanisms)
-    return {path: text for module in made for path, text in module.pages()}
+    found = {path: text for module in made for path, text in module.pages()}
+    return found | {"_generated/leaderboard.md": ""}  # has tests of its own
 
 
 def written():
@@ -99,6 +102,7 @@ def test_a_player_has_its_page(pages, kind, name):
     heads = re.findall(r"^## (.*)", text, re.MULTILINE)
     wanted = ["Regret", "Parameters", "Privacy", "Regret bound", "Where it appears"]
     kept = wanted if kind == "algorithms" else ["Regret", "Parameters", "Where it appears"]
+    kept = kept + ["References"] * any(cited(citation(REGISTRY, kind, name)))
     assert heads == [head for head in kept if head != "Regret" or name not in pictures.NO_PICTURE]
     for one in experiments.every():
         assert (f"(#experiment-{one.name})" in text) == (one.figure and name in one.players)

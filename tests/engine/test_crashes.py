@@ -88,7 +88,7 @@ def chunks(desk):
 
 @pytest.mark.parametrize("how", some([run_here, run], run_here))
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", ERRORS)
+@pytest.mark.parametrize("kind", some(ERRORS, "system_exit"))
 def test_what_a_file_raises_is_an_error_of_its_trials(desk, kind, engine, how):
     (desk / "crashing.py").write_text(MINE.replace("pass  # HERE", CRASHES[kind]))
     done = how("--engine", engine)
@@ -132,7 +132,7 @@ KILLED = [(kind, run) for kind in DEADLY]
 @pytest.mark.parametrize(
     ("kind", "how"), [*ALIVE, *KILLED, *(pytest.param(kind, run, marks=pytest.mark.slow) for kind in ERRORS)]
 )
-@pytest.mark.parametrize("place", ["import", "first round"])
+@pytest.mark.parametrize("place", some(["import", "first round"], "first round"))
 def test_a_crash_before_anything_is_played_names_the_file_too(desk, kind, how, place):
     text = MINE.replace("class Parameters", f"{CRASHES[kind]}\n\n\nclass Parameters")
     if place == "first round":

@@ -37,6 +37,8 @@ def test_each_adversary_may_have_as_many_arms_as_it_lists_means(tmp_path):
     [
         ("means: [0.6, 0.4]", "means: C2", "`arms: means` needs a list of means: give bernoulli one"),
         ("arms: means", "arms: d^2", "'d^2' is for the game contextual: give a number"),
+        ("arms: means", "arms: 1", "write `arms: means`, and one mean in the adversary, got 1"),
+        ("means: [0.6, 0.4]", "means: [0.6]", "dp_tt compares arms, and there is only one: give two means or more"),
         ("game: best_arm\nconfidence: 0.9", "game: bandit", "'means' is for the game best_arm: give a number"),
     ],
 )
@@ -49,3 +51,9 @@ def test_who_may_leave_the_number_of_arms_out(tmp_path, old, new, message):
 def test_no_median_of_means_is_made_of_these_trials(tmp_path):
     """So they need not be a multiple of its groups."""
     assert load(written(tmp_path, CONFIG)).keys.trials == 5
+
+
+def test_one_mean_is_tested(tmp_path):
+    one = CONFIG.replace("dp_tt, ", "dp_sprt, mu0: 0.3, mu1: 0.7, ").replace("[0.6, 0.4]", "[0.7]")
+    one = one.replace("  - {name: bernoulli, means: [0.7, 0.5, 0.2]}\n", "")
+    assert [curve.setting.n_arms for curve in make_plan(load(written(tmp_path, one))).curves] == [1]

@@ -53,6 +53,8 @@ def test_seven_planted_errors_are_found_at_their_places(tmp_path):
         ("checkpoints: [1, 2000]", "6:18", "beyond the horizon"),
         ("checkpoints: {count: 8, spacing: cubic}", "6:34", "'linear' or 'log'"),
         ("summary: {groups: 5}", "4:9", "not a multiple of 5 groups"),
+        ("summary: {centre: mean, level: 0.9}", "9:32", "is of `centre: cvar`"),
+        ("plot: {over: lower_bound, slopes: true}", "14:14", "leave out `price` and `slopes`"),
         ("plot: {bar: 3}", "14:8", "did you mean 'bars'"),
         ("game: chess", "14:7", "'bandit'"),
     ],

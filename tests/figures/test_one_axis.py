@@ -17,6 +17,7 @@ from privbandits_cli.figures import profile, table
 from privbandits_cli.games.players import Setting
 from privbandits_cli.plugins.registry import Registry
 from tests.cli.test_cli import call
+from tests.conftest import some
 
 DELTA = 1e-6
 MIXED = """\
@@ -78,8 +79,8 @@ def nodes(one):
     return one._tree(SETTING).nodes
 
 
-@pytest.mark.parametrize("name", PAIRS)
-@pytest.mark.parametrize("delta", [1e-3, DELTA])
+@pytest.mark.parametrize("name", some(PAIRS, "dp_ucb", "adac_ucb"))
+@pytest.mark.parametrize("delta", some([1e-3, DELTA], DELTA))
 def test_converted_guarantees_agree_with_dp_accounting(name, delta):
     given, law = PAIRS[name]
     one = tuned(name, SETTING, **given)
@@ -88,6 +89,7 @@ def test_converted_guarantees_agree_with_dp_accounting(name, delta):
     assert one.epsilon_at(SETTING, 0.05) < 0.99 * ours  # control: another δ has another ε
 
 
+@pytest.mark.usefixtures("no_figure")
 def test_curves_stand_at_the_epsilon_of_their_guarantee(tmp_path):
     path = tmp_path / "mixed.yaml"
     path.write_text(MIXED)
@@ -110,6 +112,7 @@ def test_curves_stand_at_the_epsilon_of_their_guarantee(tmp_path):
     assert plain.x_label == found.x_label  # `--kind against=epsilon` is the config's own axis
 
 
+@pytest.mark.usefixtures("no_figure")
 def test_a_figure_says_what_epsilon_means_if_curves_differ(tmp_path):
     path = tmp_path / "mixed.yaml"
     swept = MIXED.replace("report: bernoulli, epsilon: 1}", "report: bernoulli, epsilon: [1, 3]}")
@@ -181,10 +184,11 @@ def test_profiles_are_drawn_to_a_file(tmp_path):
         assert (np.diff(one.epsilon) <= 0).all()  # a larger δ never needs a larger ε
     drawn = profile.figure(found)
     assert [line.get_ydata().tolist() for line in drawn.axes[0].lines] == [one.delta.tolist() for one in found]
-    done = call("privacy", path, "--plot", tmp_path / "profile.svg")
+    one = "algorithms={name: dp_klucb, epsilon: 1}"
+    done = call("privacy", path, one, "--plot", tmp_path / "profile.svg")
     assert done.exit_code == 0 and "ε" in (tmp_path / "profile.svg").read_text()
-    wrong = call("privacy", path, "--plot", tmp_path / "profile.gif")
+    wrong = call("privacy", path, one, "--plot", tmp_path / "profile.gif")
     assert wrong.exit_code == 2 and "unknown format 'gif'" in wrong.stderr
-    none = [one._replace(epsilon=one.epsilon * np.nan) for one in found]
+    none = [own._replace(epsilon=own.epsilon * np.nan) for own in found]
     with pytest.raises(ValueError, match="no ε is proved for any of these algorithms"):
         profile.figure(none)

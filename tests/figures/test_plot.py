@@ -2,14 +2,16 @@
 
 import hashlib
 import io
+import math
 from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 
 from privbandits_cli.actions import run
-from privbandits_cli.analysis import curves
+from privbandits_cli.analysis import curves, statistics
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
@@ -18,7 +20,7 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import distributions, panel, plot, shown, styles, table, words
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of, number_places, wants_logarithm
-from tests.conftest import committed, some, table_of
+from tests.conftest import committed, first, some, table_of
 
 pytestmark = pytest.mark.usefixtures("one_format")
 
@@ -50,7 +52,7 @@ def test_lines_and_bars_are_the_csvs(finished):
                 assert float(row["regret"]) - low == pytest.approx(float(row["gmd_below"]))
 
 
-@pytest.mark.parametrize("bars", some(["gini", "sd", "quantiles", "bootstrap"], "gini", "bootstrap"))
+@pytest.mark.parametrize("bars", some(["gini", "sd", "quantiles", "bootstrap"], "bootstrap"))
 def test_every_kind_of_bar(tmp_path, small, bars):
     folder = ran(tmp_path, small, f"summary={{groups: 4, bars: {bars}}}")
     read = table.read(folder)
@@ -280,13 +282,65 @@ def test_what_theory_says_of_a_curve_has_its_marker(finished):
             assert not at_points.all()  # the theorem is drawn between the checkpoints, too
 
 
-@pytest.mark.parametrize(("trials", "shown"), [(2, False), (7, False), (8, True)])
+@pytest.mark.parametrize(("trials", "shown"), first(2, [(7, False), (8, True), (2, False)]))
 def test_a_spread_of_few_trials_is_no_bar(tmp_path, small, trials, shown):
     folder = ran(tmp_path, small, f"trials={trials}", "summary={groups: 1, centre: mean, bars: bootstrap}")
     read = table.read(folder)
     lengths = np.concatenate([line.below + line.above for lines in read.panels.values() for line in lines])
     assert lengths.any() == shown
     assert read.notes()[1] == f"bars: {table.BARS['bootstrap'] if shown else 'none (fewer than 8 trials)'}"
+
+
+@pytest.mark.parametrize(("centre", "level"), [("cvar", 0.75), ("quantile", 0.9), ("cvar", None)])
+def test_a_centre_in_the_tail_is_that_of_the_trials(tmp_path, small, centre, level):
+    words = f"centre: {centre}" + ("" if level is None else f", level: {level}")
+    folder = ran(tmp_path, small, f"summary={{{words}}}")
+    finals, read = table_of(folder / "final.csv"), table.read(folder)
+    statistic = {"cvar": statistics.cvar, "quantile": statistics.quantile}[centre]
+    last = {row["curve"]: row for row in table_of(folder / "summary.csv") if row["round"] == "1000"}
+    for key, row in last.items():
+        x = np.array([[float(one["regret"])] for one in finals if one["curve"] == key])
+        assert float(row["regret"]) == pytest.approx(statistic(x, level or 0.95)[0], rel=1e-12)
+        assert float(row["boot_low"]) <= float(row["regret"]) <= float(row["boot_high"])
+    name = f"{level or 0.95:g} {'CVaR' if centre == 'cvar' else 'quantile'}"
+    assert read.notes()[:2] == [f"{name} of 16 trials", f"bars: {table.BARS['tail']}"]
+    assert not [note for note in shown.sheet(read).notes if note.startswith("ring")]
+    line = next(line for lines in read.panels.values() for line in lines)
+    row = next(row for row in last.values() if line.regret[-1] == float(row["regret"]))
+    assert line.below[-1] == pytest.approx(line.regret[-1] - float(row["boot_low"]))
+
+
+C2 = "adversary={name: bernoulli, means: C2}"
+
+
+def test_regrets_as_multiples_of_lower_bounds(tmp_path, small):
+    """A bound by hand: Σ Δ ln t / kl(μ, μ*) of KL-UCB; DP-KLUCB has another; what has none is left out."""
+    pair = "algorithms=[kl_ucb, {name: dp_klucb, epsilon: 0.1}]"
+    folder = ran(tmp_path, small, "arms=5", C2, pair, "plot={over: lower_bound}", "checkpoints=[1, 10, 1000]")
+    read, means = table.read(folder), (0.75, 0.625, 0.5, 0.375, 0.25)
+
+    def kl(p, q):
+        return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
+
+    lower = math.log(1000) * sum((0.75 - mu) / kl(mu, 0.75) for mu in means[1:])
+    (lines,) = read.panels.values()
+    rows = [row for row in table_of(folder / "summary.csv") if row["round"] == "1000"]
+    assert lines[0].regret[-1] * lower == pytest.approx(float(rows[0]["regret"]))
+    assert lines[0].above[-1] * lower == pytest.approx(float(rows[0]["gmd_above"]))
+    assert float(rows[1]["regret"]) / lines[1].regret[-1] > 1.5 * lower  # at ε = 0.1 more is needed
+    assert [line.x.tolist() for line in lines] == [[10, 1000]] * 2  # at round 1 the bound is 0
+    assert read.labels() == ("round", "regret / lower bound") and read.level == 1
+    assert any("asymptotic" in note for note in read.notes()) and not any("left out" in note for note in read.notes())
+    plot.figure(read)
+
+
+def test_without_a_lower_bound_there_is_nothing_to_divide_by(tmp_path, small):
+    folder = ran(tmp_path, small, "adversary=switching_costs")
+    path = folder / "config.yaml"
+    config = yaml.safe_load(path.read_text(encoding="utf-8")) | {"plot": {"over": "lower_bound"}}
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    with pytest.raises(ValueError, match="Bernoulli arms with fixed means"):
+        table.read(folder)
 
 
 def test_lines_of_enough_trials_keep_their_bars_beside_others():

@@ -7,7 +7,7 @@ from privbandits_cli.algorithms import dp_sprt, dp_tt, eb_tci, uniform_best_arm
 from privbandits_cli.games import best_arm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting
-from tests.conftest import foe, make, outcomes, some
+from tests.conftest import foe, make, outcomes, playing, some
 
 MEANS = [0.6, 0.5, 0.4]
 
@@ -57,6 +57,34 @@ def test_a_test_of_one_mean_has_two_answers():
     two = play(dp_sprt.Parameters(epsilon=1.0, mu0=0.3, mu1=0.7), [0.7], 5000, trials=2)
     equal(two, [part[:2] for part in four])
     assert four.answers.tolist() == [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("mean", "regrets"),
+    [(0.7, [0.4, 0.0]), (0.8, [0.5, 0.0]), (0.3, [0.0, 0.4]), (0.2, [0.0, 0.5]), (0.5, [0.0, 0.0])],
+)
+def test_answers_of_a_test_are_wrong_if_the_other_one_holds(mean, regrets):
+    test = dp_sprt.Parameters(epsilon=1.0, mu0=0.3, mu1=0.7)
+    assert test.regrets(np.array([mean])).tolist() == pytest.approx(regrets)
+    assert test.regrets(np.array([0.25, 0.75])).tolist() == [0.5, 0.0]  # two arms are compared
+    never = dp_sprt.Parameters(epsilon=1.0, mu0=0.1, mu1=0.2)
+    found = play(never, [0.9], 5000)  # far above both means: the answer is mu1
+    assert found.answers.tolist() == [1] * 4 and not found.regrets[:, -1].any()
+
+
+def test_a_wrong_answer_of_a_test_has_a_regret():
+    """With α = ½, μ1 is said under μ0 in some trials, whose regret is then μ1 - μ0."""
+    found = play(dp_sprt.Parameters(epsilon=1e6, mu0=0.4, mu1=0.6, alpha=0.5, beta=0.5), [0.4], 5000, trials=32)
+    wrong = found.answers == 1
+    assert wrong.any() and not wrong.all()
+    np.testing.assert_allclose(found.regrets[:, -1], np.where(wrong, 0.2, 0.0))
+
+
+def test_one_arm_leaves_nothing_to_compare():
+    for name in playing("algorithms", "best_arm"):
+        algorithm = make(name)
+        said = " ".join(algorithm.errors(setting_for(algorithm, 1000, 1)))
+        assert ("give two means or more" in said) == (name != "dp_sprt"), name
 
 
 def test_checkpoints_show_the_recommendation_and_then_the_answer():
@@ -109,7 +137,7 @@ EVERY = {
 }
 
 
-@pytest.mark.parametrize("name", some(EVERY, "eb_tci", "dp_tt", "dp_se"))
+@pytest.mark.parametrize("name", some(EVERY, "dp_se"))
 def test_trials_that_stop_in_different_rounds_play_in_lockstep(name):
     algorithm = make(name, **EVERY[name])
     algorithm = algorithm.in_game("best_arm") if algorithm.also else algorithm

@@ -43,8 +43,8 @@ REST = pytest.mark.slow  # left to `make test-all`
     ("rival", "names"),
     [
         ("sphere", ("linucb", "gaussian", "wishart", "lints")),
-        ("gaussian rewards", ("linucb", "lints")),
-        ("fixed", ("linucb", "gaussian", "lints")),
+        pytest.param("gaussian rewards", ("linucb", "lints"), marks=REST),
+        pytest.param("fixed", ("linucb", "gaussian", "lints"), marks=REST),
         *(pytest.param(rival, LEARNERS, marks=REST) for rival in FOES),
     ],
 )
@@ -102,6 +102,7 @@ def test_what_does_not_play_in_vectors(monkeypatch):
     assert played(sphere, make("dp_linucb", noise="wishart", calibration="code", epsilon=100.0, delta=0.5), 3)
 
 
+@pytest.mark.slow
 def test_gamma_numbers_of_shape_1_are_drawn_one_trial_after_the_other():
     learner = make("dp_linucb", noise="wishart", calibration="code", epsilon=1e6, delta=0.5)
     game = match(foe("sphere_arms", gap=0.1), [learner], 40)

@@ -501,3 +501,30 @@ def test_no_round_costs_more_than_the_largest_regret(setting, several):
     every = every[losses.excess(every) <= 1e-9]
     width = -space.least(-every) - space.least(every)
     assert width.max() == pytest.approx(setting.largest_regret(), rel=1e-9)
+
+
+# ------------------------------------------------------------------------------------------- dynamic regret
+
+
+@pytest.mark.parametrize("name", ["drifting", "stochastic"])
+def test_the_dynamic_regret_of_experts_is_that_to_the_best_sequence(name):
+    """Against quadratic dynamic programming over the last switch; losses of experts, or gains of arms."""
+    horizon, n, ends = 60, 3, [1, 20, 60]
+    for switches in (1, 3):
+        fixed = game(foe(name), Simplex(n), horizon, checkpoints=ends)
+        dynamic = fixed._replace(setting=fixed.setting._replace(switches=switches))
+        found = [linear.play(one, range(2)) for one in (fixed, dynamic)]
+        np.testing.assert_array_equal(linear.play(dynamic, range(2), block=7), found[1])
+        for trial in range(2):
+            rng = stream(5, "gains", fixed.adversary.identity(), trial=trial)
+            (losses,) = linear._losses(fixed.adversary, fixed.setting, rng, lambda: [range(1, horizon + 1)])
+            sums = np.vstack([np.zeros(n), losses.cumsum(axis=0)])
+            for i, end in enumerate(ends):
+                least = sums[: end + 1].min(axis=1)
+                for _ in range(switches):
+                    least = np.array(
+                        [min(least[s] + (sums[t] - sums[s]).min() for s in range(t + 1)) for t in range(end + 1)]
+                    )
+                more = sums[end].min() - least[end]
+                assert found[1][0, trial, i] - found[0][0, trial, i] == pytest.approx(more, abs=1e-12)
+        assert more > 0

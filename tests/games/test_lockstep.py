@@ -19,7 +19,7 @@ from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import blocks, composition, steps
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import ROOT, fit, foe, make, match, playing, some, watch_states
+from tests.conftest import ROOT, first, fit, foe, make, match, playing, some, watch_states
 
 REST = pytest.mark.slow  # left to `make test-all`
 
@@ -114,7 +114,11 @@ def test_every_algorithm_plays_in_lockstep():
 
 
 @pytest.mark.parametrize(
-    ("adversary", "names"), [*SEVERAL, *(pytest.param(name, ALL, marks=REST) for name in playing("adversaries"))]
+    ("adversary", "names"),
+    [
+        *first(4, SEVERAL[::3] + SEVERAL[1::3] + SEVERAL[2::3]),
+        *(pytest.param(name, ALL, marks=REST) for name in playing("adversaries")),
+    ],
 )
 def test_lockstep_equals_trials_alone(monkeypatch, adversary, names):
     against = foe(adversary)
@@ -171,7 +175,7 @@ def test_lockstep_equals_trials_alone_with_other_numbers_of_arms(monkeypatch, n_
     assert states == expected
 
 
-@pytest.mark.parametrize("adversary", ["stochastic", "switching_costs", "pareto"])
+@pytest.mark.parametrize("adversary", some(["stochastic", "switching_costs", "pareto"], "switching_costs"))
 def test_many_arms_have_gains_in_lanes_and_the_same_games(adversary):
     """With more arms than eight, entries are found by addresses; with very many, trials play alone."""
     learner = make("exp3" if foe(adversary).bounded else "uniform")

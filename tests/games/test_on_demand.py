@@ -112,7 +112,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("lasting", some([False, True], True))
 @pytest.mark.parametrize("case", some(CASES, (D, 40, 1.0)), ids=str)
 def test_the_score_that_is_played_has_the_law_of_the_largest(case, lasting):
     """In 1500 rounds of a state, against as many with all arms drawn. Control: a third of the arms."""
@@ -164,7 +164,7 @@ envelop, search, on_demand_at = contenders.envelop, on_demand.search, on_demand.
 
 
 @pytest.mark.parametrize("d", some([2, 3, D, 5, 16], D))
-@pytest.mark.parametrize("k", [100, 2000, 10**5])
+@pytest.mark.parametrize("k", some([100, 2000, 10**5], 100))
 def test_a_level_with_as_many_proposals_as_wanted_is_found(d, k):
     """From levels far below and above it, which no arm reaches."""
     find = bind(find_level)
@@ -199,7 +199,7 @@ def test_a_strange_matrix_leaves_all_arms_drawn(wrong, d):
     assert np.isfinite(x).all() and (wrong == 0.0) <= (np.mean(x @ np.ones(d)) > 0.8)
 
 
-@pytest.mark.parametrize("values", [(3, -2, -2, 0.5), (-1, -1, -1, -2), (3, 2, 2, 0.5)])
+@pytest.mark.parametrize("values", some([(3, -2, -2, 0.5), (-1, -1, -1, -2), (3, 2, 2, 0.5)], (3, -2, -2, 0.5)))
 def test_an_indefinite_matrix_has_the_law_of_its_scores(values):
     table, n = Table(4, 40), 3000
     basis, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((4, 4)))
@@ -256,6 +256,7 @@ def envelop_once(records, theta, inverse, wide):
     envelop(records[0], theta, inverse, wide)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", some([(3, 5), (D, 3), (8, 5), (20, 5)], (D, 3)), ids=str)
 def test_what_is_proposed_above_a_level_has_the_law_of_all_arms_above_it(case):
     """Its number, and its coordinate along θ~, against a million directions. Control: all proposals above it."""
@@ -312,6 +313,7 @@ def test_the_factor_of_a_matrix():
 # ------------------------------------------------------------------------------------------- learners
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("games", some([80, 200], 80))
 @pytest.mark.parametrize("shape", some([(12, D), (120, 6)], (12, D)), ids=str)
 def test_linucb_meets_the_same_arms_while_lambda_is_kept(shape, games):
@@ -406,6 +408,7 @@ def test_a_file_of_ones_own_promises_how_it_reads_the_arms(tmp_path, imported, p
             contextual.play(played, [0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", some([(150, 0.9), (600, 0.2)], (150, 0.9)), ids=str)
 @pytest.mark.parametrize("shape", some([(2, 4), (D, 12), (4, 16), (9, 81), (16, 256)], (D, 12)), ids=str)
 def test_regrets_have_the_law_of_arms_drawn_ahead(shape, case):

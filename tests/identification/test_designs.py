@@ -88,3 +88,19 @@ def test_without_noise_the_bound_is_chernoffs():
     exact = float(stats.binom.pmf(k, n, best) @ stats.binom.sf(k - 1, n, worse))
     bound = designs.overtaking(best, worse, n, 0, math.inf)
     assert exact <= bound <= 30 * exact
+
+
+def test_the_usual_calculators():
+    """Those of R's power.prop.test; and the exact power, from the laws of both counts, with a fifth less users, too."""
+    for low, high, power, users in ((0.4, 0.6, 0.8, 97), (0.1, 0.12, 0.8, 3841), (0.5, 0.6, 0.9, 519)):
+        assert designs.z_test_plays(low, high, 0.05, power) == users
+
+    def seen(n):
+        k = np.arange(n + 1)
+        one, other = k[:, None] / n, k[None, :] / n
+        both = 0.5 * (one + other)
+        z = (one - other) / np.sqrt(np.maximum(2 * both * (1 - both) / n, 1e-12))
+        chances = np.outer(stats.binom.pmf(k, n, 0.6), stats.binom.pmf(k, n, 0.4))
+        return float(chances[z > stats.norm.ppf(0.975)].sum())
+
+    assert abs(seen(97) - 0.8) < 0.02 < 0.8 - seen(78)

@@ -18,7 +18,7 @@ from privbandits_cli.games import contextual, driver, guards, linear
 from privbandits_cli.games.guards import NotANumber, PluginError
 from privbandits_cli.numerics.jit import compiled, is_users, uncompiled
 from privbandits_cli.plugins.loader import GAMES
-from tests.conftest import make
+from tests.conftest import make, some
 from tests.engine.test_engine import csvs
 
 HEAD = '''\
@@ -183,7 +183,7 @@ def match_of(name, *overrides):
             ("algorithms=[weights, ftrl]", "adversary=my_losses", "include=[weights.py, my_losses.py]"),
             marks=pytest.mark.slow,
         ),
-        ("ball", ("algorithms=[point]", "include=[point.py]")),
+        pytest.param("ball", ("algorithms=[point]", "include=[point.py]"), marks=pytest.mark.slow),
         ("contexts", ("algorithms=[slope]", "adversary=my_arms", "include=[slope.py, my_arms.py]")),
     ],
 )
@@ -256,7 +256,7 @@ LATE = {  # after the rehearsal, in compiled code
 }
 
 
-@pytest.mark.parametrize("name", LATE)
+@pytest.mark.parametrize("name", some(LATE, "point"))
 def test_a_late_error_is_found_in_compiled_code(name):
     after, harm, message = LATE[name]
     edited(name, after, after + harm)
@@ -284,7 +284,7 @@ def test_a_write_into_what_others_see_is_not_compiled():
     )
 
 
-@pytest.mark.parametrize("harm", ["state.sums = state.sums + losses", "losses += 1.0"])
+@pytest.mark.parametrize("harm", some(["state.sums = state.sums + losses", "losses += 1.0"], "losses += 1.0"))
 def test_what_the_compiler_fails_on_without_a_message_has_its_line(harm):
     edited("weights", "state.sums += losses", f"if state.rounds > 1000:\n        {harm}")
     found = errors("weights", compiled=True)

@@ -12,7 +12,7 @@ from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.plugins import loader
-from tests.conftest import SMALL, foe, match
+from tests.conftest import SMALL, foe, match, some
 
 # An arm for four rounds, which depends on all gains before
 FILE = """
@@ -173,7 +173,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("case", some(WRONG, "a point that is no number", "an error"))
 def test_an_error_in_another_game_is_raised_as_if_trials_played_alone(case):
     game, old, new = WRONG[case]
     written(game)
@@ -203,8 +203,8 @@ GIVEN = {  # what a game gives, at an index from the end that differs between tr
 }
 
 
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("case", GIVEN)
+@pytest.mark.parametrize("late", some([False, True], False))
+@pytest.mark.parametrize("case", some(GIVEN, "the point", "the arm played"))
 def test_an_index_of_what_a_game_gives_is_that_of_python(case, late):
     game, old, new = GIVEN[case]
     written(game)

@@ -21,7 +21,7 @@ from privbandits_cli.report.data import Cell, finals
 from privbandits_cli.report.page import index
 from privbandits_cli.report.tables import latex, markdown, tex
 from tests.cli import call
-from tests.conftest import SMALL, table_of
+from tests.conftest import SMALL, some, table_of
 from tests.figures.test_plot import ran
 
 pytestmark = pytest.mark.usefixtures("no_figure")
@@ -159,7 +159,9 @@ def test_the_pages_distributions_are_final_csv(finished):
     )
 
 
-@pytest.mark.parametrize("words", [(), ("plot={log: true}",), ("trials=300",), SWEPT], ids=["", "log", "many", "swept"])
+@pytest.mark.parametrize(
+    "words", some([(), ("plot={log: true}",), ("trials=300",), SWEPT], SWEPT), ids=["", "log", "many", "swept"]
+)
 def test_plotly_knows_every_property(tmp_path, small, words):
     read = Read(page(report.gather(ran(tmp_path, small, *words))))
     assert len(read.plots) >= 4

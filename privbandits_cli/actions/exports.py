@@ -1,0 +1,126 @@
+"""What other programs take from results: BibTeX of what was played, one table of all regrets, the ledger's schema."""
+
+import inspect
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from privbandits_cli.accounting.guarantee import Status
+from privbandits_cli.actions.check import config_of
+from privbandits_cli.analysis.folder import read_config
+from privbandits_cli.analysis.measured import curves_of
+from privbandits_cli.analysis.rows import Rows, summary
+from privbandits_cli.experiment.config import keys_of
+from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.report.references import OURS, cited, works
+
+Number = float | Literal["inf"]
+
+
+def cite(folders: Iterable[Path], config: Path) -> Iterator[str]:
+    """BibTeX of this package and of all works that the players and the claims of results folders cite.
+
+    Above each entry, a comment says who cites it; the first comment lists players that cite nothing. config: the
+    configs with the claims. No file of a user is executed, so what it cites is not known.
+    """
+    found: dict[str, dict[str, None]] = {OURS: {}}
+    silent: dict[str, None] = {}
+    registry = Registry()
+    for folder in folders:
+        texts = {name: source for kind, name in _players(folder) for source in [citation(registry, kind, name)]}
+        file = config_of(folder, config)
+        if file.is_file():
+            keys = keys_of(file)
+            texts[f"claims about {keys.experiment}"] = "; ".join(
+                [keys.source, *(claim.source for claim in keys.claims)]
+            )
+        for name, text in texts.items():
+            known = list(cited(text))
+            silent |= {} if known else {name: None}
+            for key in known:
+                found.setdefault(key, {})[name] = None
+    if silent:
+        yield f"% without a work to cite: {', '.join(silent)}"
+    for key, work in works().items():
+        if key in found:
+            yield "\n".join([*([f"% {', '.join(found[key])}"] if found[key] else []), work.text])
+
+
+def citation(registry: Registry, kind: Kind, name: str) -> str:
+    """The docstring of the file of an algorithm or adversary; empty for a user's file that is not loaded."""
+    if name not in registry.names(kind):
+        return ""
+    return inspect.getdoc(sys.modules[registry.find(kind, name).__module__]) or ""
+
+
+def _players(folder: Path) -> Iterator[tuple[Kind, str]]:
+    """The adversaries, the algorithms and their bases that played in a folder, each once."""
+    every: dict[tuple[Kind, str], None] = {}
+    for curve in curves_of(folder, finals=False):
+        every["adversaries", curve.adversary] = None
+        described = {**curve.parameters["algorithm"], "name": curve.algorithm}
+        every |= {("algorithms", name): None for name in _named(described)}
+    yield from every
+
+
+def _named(described: Mapping[str, Any]) -> Iterator[str]:
+    yield described["name"]
+    for value in described.values():
+        if isinstance(value, dict) and "name" in value:
+            yield from _named(value)
+
+
+def regrets(folders: Iterable[Path]) -> Rows:
+    """The rows of summary.csv and of final.csv of all folders, in one table; what a row has not is None.
+
+    The column `table` says which of the two a row is of, `experiment` the experiment, in rows of final.csv, too.
+    """
+    rows: list[dict[str, Any]] = []
+    for folder in folders:
+        name = read_config(folder).get("experiment", folder.resolve().name)
+        for final in (False, True):
+            which = {"table": "final" if final else "summary", "experiment": name}
+            rows += [which | row for row in summary(folder, final)]
+    return Rows.of(rows)
+
+
+class Bound(BaseModel):
+    """A bound on ε."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    epsilon: Number = Field(description="in nats")
+    delta: float = Field(ge=0, lt=1)
+    source: str = Field(description="the theorem, or whose derivation it is")
+    status: Status = Field(description="paper: as printed; proved; exact: the value itself; numeric: computed only")
+    lower: bool = Field(description="an attack: no smaller ε is true")
+    neighbours: str = Field(description="which inputs are indistinguishable")
+    unit: str = Field(description="what one unit of the input is")
+    view: str = Field(description="what the observer sees")
+
+
+class Block(BaseModel):
+    """The privacy of one algorithm, as `privbandits privacy CONFIG --json` prints it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    algorithm: str = Field(description="its name, with what distinguishes it from others of the experiment")
+    delta: float = Field(description="the δ of `upper` and `lower`")
+    leading: Bound | None = Field(description="the bound to quote; null: none is proved")
+    mechanism: str = Field(description="the noise, in words")
+    upper: Number | None = Field(description="the true ε at `delta` is at most this")
+    lower: Number | None = Field(description="and at least this")
+    facts: dict[str, Number] = Field(description="numbers that the parameters imply")
+    bounds: list[Bound] = Field(description="all that is known")
+    notes: list[str] = Field(description="corrections to the paper, and cautions")
+
+
+def ledger_schema() -> dict[str, Any]:
+    """The JSON schema of the ledger, draft 2020-12: a list of blocks."""
+    made = Block.model_json_schema()
+    parts = made.pop("$defs") | {"Block": made}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "privbandits ledger"}
+    return head | {"type": "array", "items": {"$ref": "#/$defs/Block"}, "$defs": parts}

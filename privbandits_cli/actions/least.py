@@ -1,0 +1,147 @@
+"""The least ε whose mean regret reaches a target, found by bisection over runs."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import ValidationError
+
+from privbandits_cli.actions.privacy import choices
+from privbandits_cli.analysis import estimates
+from privbandits_cli.experiment.errors import suggestion
+from privbandits_cli.experiment.settings import Size, sized
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.players import Adversary, Algorithm
+from privbandits_cli.plugins.loader import GAMES
+from privbandits_cli.plugins.registry import Registry
+
+GRID = np.geomspace(1e2, 1e-3, 11).tolist()  # the ε that are tried first, from the largest on
+STEP = 1.05  # bisection ends if two neighbours differ by at most this factor
+CONFIDENCE = 0.95
+
+
+class Tried(NamedTuple):
+    """What was measured at an ε; regrets are infinite where the algorithm cannot be that private."""
+
+    epsilon: float
+    regret: float  # the mean over trials
+    low: float  # of its 95 % interval by Student
+    high: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """The least ε for a target: infinite if the largest of GRID does not reach it, 0 if all of GRID do.
+
+    low, high: where the ends of the regret's 95 % interval reach the target.
+    """
+
+    epsilon: float
+    low: float
+    high: float
+    tried: list[Tried]
+
+    def as_data(self) -> dict[str, Any]:
+        """It as plain data."""
+        ends = {"epsilon": self.epsilon, "low": self.low, "high": self.high}
+        return ends | {"tried": [one._asdict() for one in self.tried]}
+
+
+Measure = Callable[[float], Tried]
+
+
+def least(target: float, measure: Measure) -> Found:
+    """The least ε from which on the mean regret is at most the target: GRID down to the first that misses it, then
+    bisection of log ε between the two.
+
+    A learner that is very private may hold on to one arm, and be lucky: so an ε below one that misses does not count.
+    """
+    known: dict[float, Tried] = {}
+
+    def reached(epsilon: float, end: str) -> bool:
+        if epsilon not in known:
+            known[epsilon] = measure(epsilon)
+        return bool(getattr(known[epsilon], end) <= target)
+
+    def bisected(end: str) -> float:
+        above, below = math.inf, 0.0
+        for below in GRID:
+            if not reached(below, end):
+                break
+            above = below
+        else:
+            return 0.0
+        if math.isinf(above):
+            return above
+        while above > below * STEP:
+            middle = math.sqrt(below * above)
+            below, above = (below, middle) if reached(middle, end) else (middle, above)
+        return above
+
+    epsilon, low, high = map(bisected, ("regret", "low", "high"))
+    return Found(epsilon, low, high, [known[epsilon] for epsilon in sorted(known)])
+
+
+def measured(choose: Callable[[float], Algorithm], foe: Adversary, size: Size, trials: int, seed: int) -> Measure:
+    """How to measure the regret of an algorithm at an ε against an adversary.
+
+    choose: its parameters at an ε. All ε have the same games, and the same random numbers of the learner.
+    Raises ValueError if they cannot meet.
+    """
+    player = choose(GRID[0])
+    if player.game != foe.game or foe.game == "best_arm":
+        raise ValueError(f"{player.name} and {foe.name} have no game with a regret in common: choose another adversary")
+    if player.bounded and not foe.bounded:
+        raise ValueError(f"{player.name} needs bounded gains, unlike those of {foe.name}: choose another adversary")
+    setting = sized(foe, size.setting(foe))
+    for error in foe.errors(setting):
+        raise ValueError(f"{foe.name}: {error}")
+    foe = foe.tuned(setting)
+    setting = foe.revealed(setting)
+    rounds = np.array([int(setting.horizon)])
+
+    def measure(epsilon: float) -> Tried:
+        algorithm = choose(epsilon)
+        if any(algorithm.errors(setting)):
+            return Tried(epsilon, math.inf, math.inf, math.inf)
+        match = Match(foe, [algorithm.tuned(setting)], setting, rounds, seed)
+        regrets: Any = GAMES[match.game].play(match, range(trials))
+        mean = estimates.mean("", dict(enumerate(regrets[0, :, -1].tolist())))
+        half = mean.error * estimates.quantile(trials - 1, CONFIDENCE)
+        return Tried(epsilon, mean.value, mean.value - half, mean.value + half)
+
+    return measure
+
+
+def search(
+    registry: Registry,
+    name: str,
+    base: str | None,
+    delta: float,
+    adversary: dict[str, Any],
+    size: Size,
+    target: float,
+    trials: int,
+    seed: int,
+) -> Found:
+    """The least ε of a named algorithm for a target; adversary: its name and its parameters.
+
+    Raises KeyError for an unknown name, ValueError if the two cannot meet or a parameter is wrong.
+    """
+    named = adversary["name"]
+    if named not in registry.names("adversaries"):
+        hint = suggestion(named, registry.names("adversaries"), registry.shown("adversaries"))
+        raise KeyError(f"unknown adversary '{named}'{hint}" if named else "name the adversary with --against")
+    try:
+        foe = registry.rebuilt("adversaries", adversary)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{named}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    assert isinstance(foe, Adversary)
+
+    def choose(epsilon: float) -> Algorithm:
+        return choices(registry, name, base, epsilon, delta, size.horizon)["certified"]
+
+    return least(target, measured(choose, foe, size, trials, seed))

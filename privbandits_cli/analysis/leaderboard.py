@@ -1,0 +1,210 @@
+"""Results folders -> which algorithms are not beaten, in each instance of a game, at each ε and kind of privacy.
+
+Those compared are all that are private enough: at most this ε, this kind of privacy or a stronger one. An algorithm is
+beaten if the mean regret of another one of them is significantly smaller and its δ is not larger. The intervals of the
+differences are joint over all pairs that are compared, by Bonferroni: of confidence 1 - 0.05/pairs each, paired if the
+trials are those of the same games. As for claims, a difference does not count if one further trial, twice as far from
+its mean as any so far, could change it.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from privbandits_cli.analysis import curves, estimates
+from privbandits_cli.analysis.curves import Curves
+from privbandits_cli.analysis.estimates import Estimate
+from privbandits_cli.analysis.measured import SAME, Measured
+from privbandits_cli.experiment.names import Name
+from privbandits_cli.games.players import Algorithm
+from privbandits_cli.plugins.registry import Registry
+
+CONFIDENCE = 0.95
+BUDGETS = (0.1, 0.5, 1.0, 10.0)  # of ε
+MOST_DELTA = 1e-3  # a larger δ may release the data of some rounds as they are
+NOISE = 1 + 1e-6  # an ε from a calibration may be this much larger than what it was calibrated to
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of privacy. One is at least as good as another if both of its numbers are at least as large."""
+
+    trust: int  # 0: a trusted learner sees all; 1: a server sees noisy sums over many users; 2: each report is private
+    arms: bool = True  # the features of the arms are protected, not only the rewards
+
+    def covers(self, other: "Kind") -> bool:
+        """Whether it is at least as good."""
+        return self.trust >= other.trust and self.arms >= other.arms
+
+
+KINDS = {
+    Kind(0): "central privacy",
+    Kind(1): "distributed trust",
+    Kind(2): "local privacy",
+    Kind(0, arms=False): "central privacy of rewards",
+    Kind(2, arms=False): "local privacy of rewards",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An algorithm in an instance: one that is private, with its promise, or one that is not."""
+
+    algorithm: str  # as in a config
+    name: Name  # without its guarantee
+    folder: str  # with its results
+    kind: Kind | None  # None: it is not private
+    epsilon: float
+    delta: float
+    mean: Estimate
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Student's 95 % interval of its mean, by itself."""
+        half = self.mean.error * estimates.quantile(self.mean.trials - 1, CONFIDENCE)
+        return self.mean.value - half, self.mean.value + half
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A game that several algorithms have played for the same number of rounds."""
+
+    game: str  # as in a config
+    feedback: str  # of a linear game
+    adversary: str
+    title: str
+    rounds: int
+    timed: bool  # entries are compared by their times until the answer, not by regrets
+    entries: tuple[Entry, ...]
+
+    def eligible(self, kind: Kind, epsilon: float) -> list[Entry]:
+        """The private algorithms whose privacy is at least of this kind and ε, from the smallest mean on."""
+        found = [e for e in self.entries if e.kind and e.kind.covers(kind) and e.epsilon <= epsilon * NOISE]
+        return sorted(found, key=lambda entry: entry.mean.value)
+
+    def plain(self) -> list[Entry]:
+        """The algorithms without privacy, from the smallest mean on."""
+        return sorted((e for e in self.entries if not e.kind), key=lambda entry: entry.mean.value)
+
+    def rows(self, kind: Kind) -> Iterator["Row"]:
+        """A row for each of BUDGETS near which an algorithm was played: with an ε above its half."""
+        for epsilon in BUDGETS:
+            found = self.eligible(kind, epsilon)
+            if any(entry.epsilon > epsilon / 2 for entry in found):
+                yield Row(self, epsilon, found)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The algorithms that are private enough for a kind of privacy and an ε, in an instance."""
+
+    instance: Instance
+    epsilon: float  # at most
+    entries: list[Entry]  # from the smallest mean on
+
+    @cached_property
+    def names(self) -> dict[str, Entry]:
+        """Each name with the smallest mean that it has with any of its parameters."""
+        return {entry.name.base: entry for entry in reversed(self.entries)}
+
+    @cached_property
+    def unbeaten(self) -> list[Entry]:
+        """The entries that no other one beats; of several with one name, the first."""
+        kept: dict[str, Entry] = {}
+        for i, entry in enumerate(self.entries):
+            if not any(self._beats(rival, entry) for rival in self.entries[:i]):
+                kept.setdefault(entry.name.base, entry)
+        return list(kept.values())
+
+    def beaten(self, entry: Entry) -> int:
+        """How many other names an entry beats, even at their smallest means."""
+        return sum(self._beats(entry, other) for name, other in self.names.items() if name != entry.name.base)
+
+    def _beats(self, one: Entry, other: Entry) -> bool:
+        pairs = max(1, len(self.entries) * (len(self.entries) - 1) // 2)
+        return one.delta <= other.delta and _less(one.mean, other.mean, 1 - (1 - CONFIDENCE) / pairs)
+
+
+def _less(one: Estimate, other: Estimate, confidence: float) -> bool:
+    """Whether one mean is significantly smaller, even with one further trial."""
+    found, _ = estimates.two(one, other).judged(1.0, confidence, lambda low, high: high < 0, False)
+    return found
+
+
+def kinds(every: Iterable[Instance]) -> list[Kind]:
+    """The kinds of privacy of the algorithms in some instances."""
+    return sorted({entry.kind for instance in every for entry in instance.entries if entry.kind}, key=[*KINDS].index)
+
+
+def instances(folders: Iterable[Path]) -> list[Instance]:
+    """All instances of results folders, each at its last round; of several horizons, the longest.
+
+    As in the figures, each algorithm is at the worst of an adversary's swept parameter, and at the best of its own
+    grid, if the config says so. An algorithm with the same parameters in several folders is taken from the one with
+    most trials.
+    """
+    found: dict[str, dict[str, tuple[Entry, Instance]]] = {}
+    registry = Registry()
+    for folder in folders:
+        read = curves.read(folder, finals=True)
+        longest = max(max(curve.rounds) for curve in read.drawn)
+        for curve in read.drawn:
+            entry = _entry(read, curve, registry)
+            if entry is not None and max(curve.rounds) == longest:
+                played = found.setdefault(_key(read, curve), {})
+                key = json.dumps([curve.algorithm, _own(curve.parameters["algorithm"])], sort_keys=True)
+                if key not in played or entry.mean.trials > played[key][0].mean.trials:
+                    played[key] = entry, _instance(read, curve)
+    every = []
+    for played in found.values():
+        entries, made = zip(*played.values(), strict=True)
+        every.append(replace(made[0], entries=entries))
+    return every
+
+
+def _own(parameters: Mapping[str, Any], *without: str) -> dict[str, Any]:
+    """The parameters of a player, without its names."""
+    return {name: x for name, x in parameters.items() if name not in ("label", "panel", *without)}
+
+
+def _key(read: Curves, curve: Measured) -> str:
+    """What the instances of two curves have in common: the game, the adversary with its parameters, the rounds."""
+    game = {name: read.config.get(name) for name in SAME if name not in ("horizon", "planned_horizon", "seed")}
+    game |= {name: x for name, x in curve.of_game.items() if name in ("set", "dimension", "confidence")}
+    foe = _own(curve.parameters["adversary"], read.plot.worst)
+    return json.dumps([game, curve.adversary, foe, read.plot.worst, max(curve.rounds)], sort_keys=True)
+
+
+def _entry(read: Curves, curve: Measured, registry: Registry) -> Entry | None:
+    """A curve as an entry; None if it is a user's, if its δ is too large, or if a trial has no answer."""
+    if curve.algorithm not in registry.names("algorithms") or any(map(math.isnan, curve.finals.values())):
+        return None
+    model = registry.find("algorithms", curve.algorithm)
+    assert issubclass(model, Algorithm)
+    kind = None
+    if curve.private:
+        kind = Kind(2 if model.local else 1 if model.distributed else 0, not model.public_arms)
+    epsilon, delta = (float(curve.record[name]) if kind else math.inf for name in ("epsilon", "delta"))
+    if kind and delta > MOST_DELTA:
+        return None
+    numbers = {trial: float(x) for trial, x in (curve.pulls if read.timed else curve.finals).items()}
+    mean = estimates.mean(f"{read.config.get('seed')} {curve.adversary} {curve.game}", numbers)
+    name = curve.legend.without(["guarantee", "epsilon"])
+    return Entry(curve.algorithm, name, read.folder.name, kind, epsilon, delta, mean)
+
+
+def _instance(read: Curves, curve: Measured) -> Instance:
+    game, size = str(read.config.get("game", "bandit")), {**read.config, **curve.of_game}
+    parts = [
+        str(curve.panel_title(read.plot.folded)),
+        read.plot.worst and f"at the worst {read.symbol(read.plot.worst)}",
+        str(size.get("set", "simplex")) if game == "linear" else "",
+        f"K = {size['arms']}" if game in ("bandit", "best_arm") and size.get("arms") else "",
+    ]
+    title = ", ".join(filter(None, parts))
+    feedback = str(read.config.get("feedback", "full")) if game == "linear" else ""
+    return Instance(game, feedback, curve.adversary, title, max(curve.rounds), read.timed, ())

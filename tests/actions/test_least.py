@@ -1,0 +1,88 @@
+"""The least ε for a target regret: bisection on known curves, and runs that share their games."""
+
+import json
+import math
+
+import pytest
+
+from privbandits_cli.actions.least import GRID, STEP, Tried, least, measured
+from privbandits_cli.experiment.settings import Size
+from tests.cli import call
+from tests.conftest import foe, make, table_of
+
+SMALL = ("--regret", "60", "--against", "bernoulli", "means=C2", "--arms", "5", "--horizon", "2000", "--trials", "16")
+
+
+def curve(epsilon):
+    """100/ε, with an interval of ±20 %."""
+    return Tried(epsilon, 100 / epsilon, 80 / epsilon, 120 / epsilon)
+
+
+def test_bisection_finds_where_a_known_curve_and_its_interval_reach_the_target():
+    found = least(50.0, curve)
+    for value, true in ((found.epsilon, 2.0), (found.low, 1.6), (found.high, 2.4)):
+        assert true <= value <= true * STEP
+    assert [one.epsilon for one in found.tried] == sorted({one.epsilon for one in found.tried})
+    assert len(found.tried) <= len(GRID) + 3 * math.ceil(math.log2(math.log(GRID[0] / GRID[1]) / math.log(STEP)))
+
+
+def test_luck_at_a_small_epsilon_does_not_count():
+    found = least(50.0, lambda epsilon: curve(epsilon) if epsilon > 0.5 else Tried(epsilon, 0.0, 0.0, 0.0))
+    assert 2.0 <= found.epsilon <= 2.0 * STEP and min(one.epsilon for one in found.tried) > 0.5
+
+
+def test_a_target_beyond_all_epsilons_is_said_to_be_there():
+    never, at_once = least(0.5, curve), least(1e7, curve)
+    assert (never.epsilon, never.high, len(never.tried)) == (math.inf, math.inf, 1)
+    assert (at_once.epsilon, at_once.low, at_once.high) == (0.0, 0.0, 0.0)
+    between = least(0.9, curve)  # the lower end reaches it, the mean does not
+    assert between.epsilon == math.inf and 80 / 0.9 <= between.low <= 80 / 0.9 * STEP
+
+
+def test_what_is_found_is_what_a_run_measures(tmp_path):
+    words = ["tune", "dp_klucb", *SMALL]
+    found = json.loads(call(*words, "--json").stdout)
+    at = {one["epsilon"]: one for one in found["tried"]}
+    assert at[found["epsilon"]]["regret"] <= 60 < max(x["regret"] for e, x in at.items() if e < found["epsilon"])
+    assert found["low"] <= found["epsilon"] <= found["high"]
+    same = ("--arms", "5", "--horizon", "2000", "--json")
+    certified = json.loads(call("tune", "dp_klucb", "--epsilon", found["epsilon"], *same).stdout)[0]["parameters"]
+    config = tmp_path / "x.yaml"
+    config.write_text(
+        "experiment: x\nhorizon: 2000\ntrials: 16\narms: 5\nseed: 0\nadversary: {name: bernoulli, means: C2}\n"
+        f"algorithms: {json.dumps({'name': 'dp_klucb'} | certified)}\n"
+        "summary: {centre: mean}\ncheckpoints: [2000]\n"
+    )
+    assert call("run", config, "--results", tmp_path).exit_code == 0
+    (row,) = table_of(tmp_path / "x" / "summary.csv")
+    assert float(row["regret"]) == pytest.approx(at[found["epsilon"]]["regret"])
+    printed = call(*words).stdout
+    assert max(map(len, printed.splitlines())) <= 80
+    assert f"least ε of dp_klucb for a mean regret of 60: {found['epsilon']:.3g} (95 % interval " in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "give one target"),
+        (["--epsilon", "1", "--regret", "5"], "give one target"),
+        (["--regret", "5"], "--against"),
+        (["--regret", "5", "--against", "bernouli"], "did you mean 'bernoulli'"),
+        (["--regret", "5", "--against", "pareto"], "bounded gains"),
+        (["--regret", "5", "--against", "gap", "gap=0.1"], "no game with a regret in common"),
+        (["--regret", "5", "--against", "bernoulli", "mean=C2"], "bernoulli: mean: "),
+    ],
+)
+def test_errors_say_what_to_write(words, said):
+    result = call("tune", "dp_klucb", *words)
+    assert result.exit_code == 2 and said in result.stderr
+
+
+def test_an_epsilon_that_cannot_be_played_reaches_nothing():
+    """Blocks of 10,000 rounds do not fit into 1,000, so below ε = 1 the regret counts as infinite."""
+
+    def choose(epsilon):
+        return make("exp3_tau", tau=10_000 if epsilon < 1 else 5)
+
+    found = least(1e9, measured(choose, foe("bernoulli", means="C2"), Size(1000, 5), 2, 0))
+    assert found.tried[0].regret == math.inf and 1 <= found.epsilon <= STEP

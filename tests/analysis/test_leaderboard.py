@@ -1,0 +1,125 @@
+"""The leaderboard: who is compared with whom, and what a significant difference is."""
+
+import math
+
+import numpy as np
+import pytest
+
+from privbandits_cli.analysis import estimates
+from privbandits_cli.analysis.leaderboard import KINDS, Entry, Instance, Kind, Row, instances, kinds
+from privbandits_cli.experiment.names import Name
+from tests.conftest import committed
+
+CENTRAL = Kind(0)
+
+
+def entry(name, mean, epsilon=1.0, delta=0.0, kind=CENTRAL, spread=10.0, trials=40, seed=0, game="one"):
+    x = mean + spread * np.random.default_rng(seed).standard_normal(trials)
+    return Entry("dp_se", Name(name), "fig", kind, epsilon, delta, estimates.mean(game, dict(enumerate(x.tolist()))))
+
+
+def instance(*entries):
+    return Instance("bandit", "", "bernoulli", "C2", 1000, False, entries)
+
+
+def unbeaten(entries):
+    return Row(instance(*entries), 1.0, sorted(entries, key=lambda one: one.mean.value)).unbeaten
+
+
+def names(found):
+    return [str(one.name) for one in found]
+
+
+def test_of_two_that_differ_clearly_one_is_beaten_and_of_two_that_do_not_none_is():
+    far = instance(entry("a", 100), entry("b", 200, seed=1))
+    assert names(unbeaten(far.eligible(Kind(0), 1.0))) == ["a"]
+    near = instance(entry("a", 100), entry("b", 101, seed=1))
+    assert sorted(names(unbeaten(near.eligible(Kind(0), 1.0)))) == ["a", "b"]
+
+
+def test_same_games_are_paired():
+    """The same noise of both, 30 times their difference: only trial by trial is it significant."""
+    one, other = entry("a", 100, spread=30), entry("b", 101, spread=30)
+    assert names(unbeaten([one, other])) == ["a"]
+    assert names(unbeaten([one, entry("b", 101, spread=30, game="another")])) == ["a", "b"]
+
+
+def test_privacy_decides_who_is_compared():
+    every = instance(
+        entry("local", 900, kind=Kind(2)),
+        entry("central", 100, seed=1),
+        entry("weak", 50, epsilon=10.0, seed=2),
+        entry("of rewards", 10, kind=Kind(0, arms=False), seed=3),
+        entry("none", 1, kind=None, epsilon=math.inf, delta=math.inf, seed=4),
+    )
+    assert names(every.eligible(Kind(0), 1.0)) == ["central", "local"]
+    assert names(every.eligible(Kind(2), 10.0)) == ["local"]
+    assert names(every.eligible(Kind(0, arms=False), 10.0)) == ["of rewards", "weak", "central", "local"]
+    rows = {row.epsilon: names(row.unbeaten) for row in every.rows(Kind(0))}
+    assert rows == {1.0: ["central"], 10.0: ["weak"]}
+    assert names(every.plain()) == ["none"]
+
+
+def test_a_smaller_delta_is_not_beaten():
+    pure, approximate = entry("pure", 200), entry("approximate", 100, delta=1e-6, seed=1)
+    assert names(unbeaten([approximate, pure])) == ["approximate", "pure"]
+    assert names(unbeaten([entry("pure", 100), entry("approximate", 200, delta=1e-6, seed=1)])) == ["pure"]
+
+
+def test_equal_laws_are_seldom_said_to_differ():
+    """Ten algorithms with one law, 300 times. The joint error is at most 5 %: of 300, 26 or more have p < 0.005."""
+    from scipy.stats import binom
+
+    limit = int(binom.isf(0.005, 300, 0.05))
+    wrong = 0
+    for i in range(300):
+        found = [entry(str(k), 100, seed=1000 * i + k, game=str(k)) for k in range(10)]
+        wrong += len(unbeaten(found)) < 10
+    assert wrong <= limit
+    alone = 0  # the control: without Bonferroni, the largest and the smallest mean often differ
+    for i in range(300):
+        found = [entry(str(k), 100, seed=1000 * i + k, game=str(k)).mean for k in range(10)]
+        low, high = (pick(found, key=lambda one: one.value) for pick in (min, max))
+        alone += estimates.two(low, high).interval(1.0, 0.95)[1] < 0
+    assert alone > limit
+
+
+def test_one_wild_trial_decides_nothing():
+    calm, wild = entry("calm", 300), entry("wild", 100, seed=1)
+    regrets = wild.mean.regrets | {0: 4000.0}
+    wild = Entry("dp_se", Name("wild"), "fig", Kind(0), 1.0, 0.0, estimates.mean("one", regrets))
+    assert sorted(names(unbeaten([calm, wild]))) == ["calm", "wild"]
+
+
+def test_those_that_an_entry_beats_are_counted_by_name():
+    every = [
+        entry("a", 100),
+        *(entry("b", 200 + k, seed=k) for k in (1, 2)),
+        entry("c", 100.5, seed=3),
+        entry("d", 300),
+    ]
+    row = Row(instance(*every), 1.0, sorted(every, key=lambda one: one.mean.value))
+    assert {one.name.base: row.beaten(one) for one in row.unbeaten} == {"a": 2, "c": 2}
+
+
+@pytest.fixture(scope="module")
+def played():
+    return instances(committed() / "results" / name for name in ("trust", "stochastic_time", "heavy_scaling"))
+
+
+def test_committed_results_become_instances(played):
+    assert {one.adversary for one in played} == {"bernoulli", "pareto"}
+    assert [KINDS[kind] for kind in kinds(played)] == ["central privacy", "distributed trust", "local privacy"]
+    worst = [one for one in played if one.adversary == "pareto"]
+    assert worst and all("worst" in one.title and one.rounds == 10_000_000 for one in worst)
+    (c2,) = (one for one in played if one.rounds == 1_000_000)
+    assert names(c2.plain())[0].startswith("KL-UCB")
+    rows = {row.epsilon: row for row in c2.rows(Kind(2))}
+    assert all(one.kind == Kind(2) and one.epsilon <= 0.5 * (1 + 1e-6) for one in rows[0.5].unbeaten)
+    assert all(one.mean.trials == 100 for one in c2.entries)
+
+
+def test_an_algorithm_of_two_folders_counts_once(played):
+    twice = instances([committed() / "results" / "trust"] * 2)
+    once = [one for one in played if one.rounds == 1_000_000]
+    assert len(twice) == 1 and len(twice[0].entries) == len(once[0].entries)

@@ -1,0 +1,59 @@
+"""The page of the leaderboard: each committed adversary has a question, and cells say what the results say."""
+
+import re
+import sys
+
+import pytest
+
+from privbandits_cli.analysis.folder import read_config
+from privbandits_cli.analysis.leaderboard import Instance, Kind, instances
+from privbandits_cli.experiment.config import keys_of
+from privbandits_cli.plugins.registry import Registry
+from tests.conftest import ROOT, committed
+
+sys.path.append(str(ROOT / "docs"))  # as conf.py does
+
+from _generate import leaderboard
+
+
+def test_each_instance_belongs_to_one_question():
+    for path in sorted((ROOT / "configs").glob("*.yaml")):
+        keys = keys_of(path)
+        adversaries = keys.adversary if isinstance(keys.adversary, list) else [keys.adversary]
+        for one in adversaries:
+            name = one if isinstance(one, str) else one["name"]
+            timed = keys.game == "best_arm" and keys.confidence is not None
+            made = Instance(keys.game, keys.feedback if keys.game == "linear" else "", name, "", 1, timed, ())
+            assert sum(question.holds(made) for question in leaderboard.QUESTIONS) == 1, (path.stem, name)
+    asked = set().union(*(question.adversaries for question in leaderboard.QUESTIONS))
+    assert asked <= set(Registry().names("adversaries"))
+
+
+@pytest.fixture(scope="module")
+def played():
+    return instances(committed() / "results" / name for name in ("trust", "heavy_central"))
+
+
+def test_the_page_answers_with_what_the_rows_have(played):
+    page = "\n".join(leaderboard.written(played))
+    short, *sections = re.split(r"^\(board-.*\)=\n", page, flags=re.MULTILINE)
+    heads = [section.partition("\n")[0].removeprefix("## ") for section in sections]
+    assert heads[:3] == [
+        f"Arms with fixed means, {kind}" for kind in ("central privacy", "distributed trust", "local privacy")
+    ]
+    assert re.findall(r"\]\(#(board-[\w-]+)\)", short) == re.findall(r"^\((board-[\w-]+)\)=", page, re.MULTILINE)
+    (c2,) = (one for one in played if one.adversary == "bernoulli")
+    (row,) = (row for row in c2.rows(Kind(2)) if row.epsilon == 0.5)
+    first, (low, high) = row.unbeaten[0], row.unbeaten[0].interval
+    cell = f"**{first.mean.value:,.0f}** ({low:,.0f} to {high:,.0f})"
+    assert cell in sections[2] and f"../algorithms/{first.algorithm}.md" in sections[2]
+    (line,) = (line for line in short.splitlines() if "local privacy" in line and "fixed means" in line)
+    assert f"{first.name.base} (1 of 1)" not in line  # markup, and a link
+    assert f"](../algorithms/{first.algorithm}.md) (1 of 1)" in line.split("|")[3]
+
+
+def test_figures_and_algorithms_that_are_linked_exist(played):
+    page = "\n".join(leaderboard.written(played))
+    for name in set(re.findall(r"\(#experiment-(\w+)\)", page)):
+        assert read_config(ROOT / "results" / name) and (ROOT / "results" / name / f"{name}.png").is_file()
+    assert set(re.findall(r"algorithms/(\w+)\.md", page)) <= set(Registry().names("algorithms"))
