@@ -108,7 +108,7 @@ def measured(choose: Callable[[float], Algorithm], foe: Adversary, size: Size, t
             return Tried(epsilon, math.inf, math.inf, math.inf)
         match = Match(foe, [algorithm.tuned(setting)], setting, rounds, seed)
         regrets: Any = GAMES[match.game].play(match, range(trials))
-        mean = estimates.mean("", dict(enumerate(regrets[0, :, -1].tolist())))
+        mean = estimates.mean(dict(enumerate(regrets[0, :, -1].tolist())))
         half = mean.error * estimates.quantile(trials - 1, CONFIDENCE)
         return Tried(epsilon, mean.value, mean.value - half, mean.value + half)
 

@@ -57,6 +57,7 @@ class Entry:
     algorithm: str  # as in a config
     name: Name  # without its guarantee
     folder: str  # with its results
+    seed: int  # trials of one seed have met the same games
     kind: Kind | None  # None: it is not private
     epsilon: float
     delta: float
@@ -126,12 +127,13 @@ class Row:
 
     def _beats(self, one: Entry, other: Entry) -> bool:
         pairs = max(1, len(self.entries) * (len(self.entries) - 1) // 2)
-        return one.delta <= other.delta and _less(one.mean, other.mean, 1 - (1 - CONFIDENCE) / pairs)
+        return one.delta <= other.delta and _less(one, other, 1 - (1 - CONFIDENCE) / pairs)
 
 
-def _less(one: Estimate, other: Estimate, confidence: float) -> bool:
-    """Whether one mean is significantly smaller, even with one further trial."""
-    found, _ = estimates.two(one, other).judged(1.0, confidence, lambda low, high: high < 0, False)
+def _less(one: Entry, other: Entry, confidence: float) -> bool:
+    """Whether the mean of one is significantly smaller, even with one further trial."""
+    both = estimates.two(one.mean, other.mean, independent=one.seed != other.seed)
+    found, _ = both.judged(1.0, confidence, lambda low, high: high < 0, False)
     return found
 
 
@@ -192,9 +194,8 @@ def _entry(read: Curves, curve: Measured, registry: Registry) -> Entry | None:
     if kind and delta > MOST_DELTA:
         return None
     numbers = {trial: float(x) for trial, x in (curve.pulls if read.timed else curve.finals).items()}
-    mean = estimates.mean(f"{read.config.get('seed')} {curve.adversary} {curve.game}", numbers)
-    name = curve.legend.without(["guarantee", "epsilon"])
-    return Entry(curve.algorithm, name, read.folder.name, kind, epsilon, delta, mean)
+    name, seed = curve.legend.without(["guarantee", "epsilon"]), int(read.config.get("seed", 0))
+    return Entry(curve.algorithm, name, read.folder.name, seed, kind, epsilon, delta, estimates.mean(numbers))
 
 
 def _instance(read: Curves, curve: Measured) -> Instance:
