@@ -26,17 +26,19 @@ The proofs of the first three thresholds are in docs/privacy/best_arm.md; they h
 import math
 from typing import Any, Literal, Self
 
+import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.parameters import left_out
-from privbandits_cli.identification.costs import noisy_transport, private_transport
+from privbandits_cli.identification.costs import noisy_transport, private_transport, quick_private_transport
 from privbandits_cli.identification.thresholds import noise_price, paired, stylised, summed
 from privbandits_cli.mechanisms.growing_sums import gained, growing, starting
 from privbandits_cli.mechanisms.top_two import leader_plays, recommend, tracking
 from privbandits_cli.numerics.jit import Record, Records, record
-from privbandits_cli.numerics.kl import clipped
+from privbandits_cli.numerics.kl import clipped, entropy
+from privbandits_cli.numerics.logarithm import logarithm
 
 SUM, PAIRED, CHERNOFF, STYLISED = range(4)
 THRESHOLDS = {"sum": SUM, "paired": PAIRED, "chernoff": CHERNOFF, "stylised": STYLISED}
@@ -94,7 +96,8 @@ class Parameters(Testing):
         return self.replace(bonus=bonus if self.bonus is None else self.bonus, first=self.first or first)
 
     def state(self, setting: Setting) -> Records:
-        return record(bonus=self.bonus, **self.testing(setting), **tracking(setting.n_arms, self.share))
+        own = self.testing(setting) | tracking(setting.n_arms, self.share)
+        return record(bonus=self.bonus, entropies=np.zeros(setting.n_arms), **own)
 
 
 def choose(state: Record, rng: Draws) -> int:
@@ -105,17 +108,20 @@ def choose(state: Record, rng: Draws) -> int:
     if leader_plays(state, leader):
         return leader
     arm, least, up = leader, math.inf, clipped(state.means[leader])
+    n, of_up = state.plays[leader], state.entropies[leader]
     for a in range(len(state.plays)):
         if a != leader:
-            cost = private_transport(up, clipped(state.means[a]), state.plays[leader], state.plays[a], state.epsilon)
-            cost += state.bonus * math.log(state.plays[a])
+            low, m = clipped(state.means[a]), state.plays[a]
+            cost = quick_private_transport(up, low, n, m, of_up, state.entropies[a], state.epsilon)
+            cost += state.bonus * logarithm(m)
             if cost < least:
                 arm, least = a, cost
     return arm
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    gained(state, arm, gain, rng.laplace)
+    if gained(state, arm, gain, rng.laplace):
+        state.entropies[arm] = entropy(clipped(state.means[arm]))
 
 
 def stop(state: Record) -> int:

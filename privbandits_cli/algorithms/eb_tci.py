@@ -17,10 +17,12 @@ from pydantic import Field
 from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.players import Read
-from privbandits_cli.identification.costs import transport
+from privbandits_cli.identification.costs import quick_transport
 from privbandits_cli.identification.thresholds import mixture
 from privbandits_cli.mechanisms.top_two import leader_plays, recommend, tracking
 from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.kl import entropy
+from privbandits_cli.numerics.logarithm import logarithm
 
 
 class Testing(best_arm.Sure):
@@ -31,7 +33,7 @@ class Testing(best_arm.Sure):
     def testing(self, setting: Setting) -> dict[str, Any]:
         """The fields of the state for the test."""
         none = np.zeros(setting.n_arms)
-        return {"t": 0, "beta": setting.beta, "plays": none, "gains": none, "means": none}
+        return {"t": 0, "beta": setting.beta, "plays": none, "gains": none, "means": none, "entropies": none}
 
 
 class Parameters(Testing):
@@ -56,7 +58,7 @@ def choose(state: Record, rng: Draws) -> int:
     arm, least = leader, math.inf
     for a in range(len(state.plays)):
         if a != leader:
-            cost = evidence(state, leader, a) + math.log(state.plays[a])
+            cost = evidence(state, leader, a) + logarithm(state.plays[a])
             if cost < least:
                 arm, least = a, cost
     return arm
@@ -64,7 +66,8 @@ def choose(state: Record, rng: Draws) -> int:
 
 def evidence(state: Record, leader: int, a: int) -> float:
     """C(leader, a)."""
-    return transport(state.means[leader], state.means[a], state.plays[leader], state.plays[a])
+    up, low, n, m = state.means[leader], state.means[a], state.plays[leader], state.plays[a]
+    return quick_transport(up, low, n, m, state.entropies[leader], state.entropies[a])
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
@@ -77,6 +80,7 @@ def learn(state: Record, arm: int, gain: float) -> None:
     state.plays[arm] += 1.0
     state.gains[arm] += gain
     state.means[arm] = np.divide(state.gains[arm], state.plays[arm])
+    state.entropies[arm] = entropy(state.means[arm])
 
 
 def stop(state: Record) -> int:

@@ -12,8 +12,11 @@ All functions are plain Python, which steps and loops compile. Domain: means in 
 
 import math
 
+import numpy as np
+
 from privbandits_cli.numerics.jit import once
 from privbandits_cli.numerics.kl import kl, private_kl
+from privbandits_cli.numerics.logarithm import logarithm
 
 LARGE = 40.0  # the largest tilt λ; a larger one changes a divergence by rounding only
 HALVINGS = 50  # of an interval, at most
@@ -39,7 +42,7 @@ def edge(x: float, epsilon: float) -> float:
 
 def edge_of(x: float, small: float) -> float:
     """`edge`; small: e^-ε."""
-    return x / (x + (1.0 - x) * small) if x > 0.0 else 0.0
+    return np.divide(x, x + (1.0 - x) * small) if x > 0.0 else 0.0
 
 
 @once
@@ -60,7 +63,7 @@ def private_transport(up: float, low: float, n: float, m: float, epsilon: float)
         return transport(up, low, n, m)
     small, kappa = math.exp(-epsilon), -math.expm1(-epsilon)
     ours, theirs = edge_of(low, small), edge_of(1.0 - up, small)
-    y = meeting_of(up, low, n, m, ours, theirs, small, kappa)
+    y = meeting_of(up, low, n, m, ours, theirs, kappa)
     return n * divergence(1.0 - up, 1.0 - y, theirs, epsilon, kappa) + m * divergence(low, y, ours, epsilon, kappa)
 
 
@@ -76,30 +79,26 @@ def divergence(x: float, y: float, edge: float, epsilon: float, kappa: float) ->
 def meeting(up: float, low: float, n: float, m: float, epsilon: float) -> float:
     """The y at which `private_transport` has its minimum. Domain: up > low, ε < infinity.
 
-    d+ has a slope in y of (y - x)/(y (1 - y)) up to the edge of x, and of κ/(1 - κy) beyond it, with κ = 1 - e^-ε.
-    The sum of both slopes increases in y. Its signs at the two edges tell on which side of each edge the minimum is.
+    d+ has a slope in y of (y - x)/(y (1 - y)) up to the edge of x, and beyond it the smaller one κ/(1 - κy), with
+    κ = 1 - e^-ε. They agree at the edge. At the minimum, n times the slope of one arm is m times that of the other.
+    With the slopes of kl this holds at the mean of all plays. If one arm alone is beyond its edge there, then so it is
+    at the minimum. If both are, the y at which it holds with κ/(1 - κy) for both tells whether one of them is not.
     """
     small = math.exp(-epsilon)
-    return meeting_of(up, low, n, m, edge_of(low, small), edge_of(1.0 - up, small), small, -math.expm1(-epsilon))
+    return meeting_of(up, low, n, m, edge_of(low, small), edge_of(1.0 - up, small), -math.expm1(-epsilon))
 
 
-def meeting_of(
-    up: float, low: float, n: float, m: float, ours: float, theirs: float, small: float, kappa: float
-) -> float:
-    """`meeting`, if the edges of both arms, e^-ε and κ are known."""
-    a, b = min(up, ours), max(low, 1.0 - theirs)
-    over, under = n * steepness(1.0 - up, 1.0 - a, theirs, small, kappa), m * steepness(low, a, ours, small, kappa)
-    low_private = a < up and under < over
-    over, under = n * steepness(1.0 - up, 1.0 - b, theirs, small, kappa), m * steepness(low, b, ours, small, kappa)
-    up_private = b > low and under > over
+def meeting_of(up: float, low: float, n: float, m: float, ours: float, theirs: float, kappa: float) -> float:
+    """`meeting`, if the edges of both arms and κ are known."""
+    y: float = np.divide(n * up + m * low, n + m)  # "/" would check for 0, which prevents vectors
+    low_private, up_private = y > ours, 1.0 - y > theirs
     if low_private and up_private:
-        y = ((n - m) / kappa + m) / (n + m)
-    elif up_private:
-        y = crossing(low, n, m, kappa)
-    elif low_private:
+        y = np.divide(np.divide(n - m, kappa) + m, n + m)
+        low_private, up_private = y > ours, 1.0 - y > theirs
+    if low_private and not up_private:
         y = 1.0 - crossing(1.0 - up, m, n, kappa)
-    else:
-        y = (n * up + m * low) / (n + m)
+    if up_private and not low_private:
+        y = crossing(low, n, m, kappa)
     return min(up, max(low, y))
 
 
@@ -111,17 +110,48 @@ def crossing(low: float, n: float, m: float, kappa: float) -> float:
     square, rest = kappa * (n + m), m * low * (1.0 - kappa)
     middle = m * (1.0 - kappa - kappa * low) - n * kappa
     root = math.sqrt(middle * middle + 4.0 * square * rest)
-    return 2.0 * rest / (middle + root) if middle > 0.0 else (root - middle) / (2.0 * square)
+    y: float = np.divide(2.0 * rest, middle + root) if middle > 0.0 else np.divide(root - middle, 2.0 * square)
+    return y
 
 
-def steepness(x: float, y: float, edge: float, small: float, kappa: float) -> float:
-    """The slope in y of d+_ε(x, y) at y > x, from the left at the edge; small: e^-ε, kappa: 1 - e^-ε."""
-    if y <= x:
+# ------------------------------------------------------------------------------------------ in the steps of many trials
+
+# The same costs for an algorithm that needs them in each round: the entropies of both means are known, and the
+# logarithms are those of `numerics.logarithm`, which a compiler can vectorise.
+
+
+def quick_transport(up: float, low: float, n: float, m: float, of_up: float, of_low: float) -> float:
+    """`transport`, up to rounding, if the entropies of both means are known."""
+    if up <= low:
         return 0.0
-    if y <= edge:
-        return (y - x) / (y * (1.0 - y)) if y < 1.0 else math.inf
-    rest = 1.0 - y + y * small
-    return kappa / rest if rest > 0.0 else math.inf
+    y = np.divide(n * up + m * low, n + m)
+    yes, no = logarithm(y), logarithm(1.0 - y)
+    return n * kl_by(up, of_up, yes, no) + m * kl_by(low, of_low, yes, no)
+
+
+def quick_private_transport(
+    up: float, low: float, n: float, m: float, of_up: float, of_low: float, epsilon: float
+) -> float:
+    """`private_transport`, up to rounding, if the entropies of both means are known. Domain: ε < infinity."""
+    if up <= low:
+        return 0.0
+    small, kappa = math.exp(-epsilon), -math.expm1(-epsilon)
+    ours, theirs = edge_of(low, small), edge_of(1.0 - up, small)
+    y = meeting_of(up, low, n, m, ours, theirs, kappa)
+    yes, no = logarithm(y), logarithm(1.0 - y)
+    own = kl_by(up, of_up, yes, no) if 1.0 - y <= theirs else beyond(1.0 - up, 1.0 - y, epsilon, kappa)
+    other = kl_by(low, of_low, yes, no) if y <= ours else beyond(low, y, epsilon, kappa)
+    return n * own + m * other
+
+
+def kl_by(x: float, of_x: float, yes: float, no: float) -> float:
+    """kl(x, y), if the entropy of x, ln y and ln(1 - y) are known."""
+    return max(0.0, -of_x - x * yes - (1.0 - x) * no)
+
+
+def beyond(x: float, y: float, epsilon: float, kappa: float) -> float:
+    """d+_ε(x, y) beyond the edge of x, if κ is known."""
+    return max(0.0, -logarithm(1.0 - kappa * y) - epsilon * x) if y < 1.0 else epsilon * (1.0 - x)
 
 
 def private_slope(y: float, rate: float) -> float:

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from privbandits_cli.numerics.jit import once
+from privbandits_cli.numerics.logarithm import logarithm
 from privbandits_cli.numerics.types import Floats
 
 SQUARES = math.pi**2 / 6  # ζ(2)
@@ -35,7 +36,7 @@ def mixture(n_arms: int, delta: float, n: float, m: float) -> float:
     For one arm, the mixture of the likelihood ratios by Krichevsky and Trofimov is a martingale with mean 1, and is at
     least e^(n kl(mean, μ))/(2√n). The product of two arms' mixtures exceeds (K - 1)/δ with probability δ/(K - 1).
     """
-    return math.log((n_arms - 1) / delta) + 0.5 * math.log(n * m) + 2.0 * math.log(2.0)
+    return math.log((n_arms - 1) / delta) + 0.5 * logarithm(n * m) + 2.0 * math.log(2.0)
 
 
 # ------------------------------------------------------------------------------------------ AdaP-TT, AdaP-TT*

@@ -9,6 +9,7 @@ from scipy.special import rel_entr
 
 from privbandits_cli.identification import costs
 from privbandits_cli.numerics.jit import compiled
+from privbandits_cli.numerics.kl import entropy
 
 EPSILONS = (1e-9, 1e-3, 0.1, 1.0, 5.0, 50.0, 1e9)
 PAIRS = [(0.6, 0.4), (0.95, 0.9), (0.9, 0.01), (0.5, 1e-9), (0.75, 0.0), (1.0, 0.3), (1.0, 0.0), (0.999, 0.998)]
@@ -73,6 +74,18 @@ def test_the_closed_form_of_the_cost_is_the_least_on_a_grid(epsilon):
                 options={"xatol": 1e-13},
             )
             assert found == pytest.approx(min(near.fun, least), rel=1e-5, abs=rounding)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_costs_of_steps_are_the_same_up_to_rounding(epsilon):
+    for up, low in [*PAIRS, (0.4, 0.4), (0.3, 0.4)]:
+        entropies = entropy(up), entropy(low)
+        for n, m in PLAYS:
+            rounding = 1e-15 * (n + m)
+            quick = costs.quick_private_transport(up, low, n, m, *entropies, epsilon)
+            assert quick == pytest.approx(costs.private_transport(up, low, n, m, epsilon), rel=1e-9, abs=rounding)
+            quick = costs.quick_transport(up, low, n, m, *entropies)
+            assert quick == pytest.approx(costs.transport(up, low, n, m), rel=1e-9, abs=rounding)
 
 
 def test_all_four_pieces_of_the_closed_form_are_played():
