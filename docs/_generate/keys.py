@@ -10,7 +10,7 @@ from _generate.markdown import line, table
 from privbandits_cli.actions.exports import ledger_schema
 from privbandits_cli.experiment.schema import NUMBER
 
-SECTIONS = ("Unit", "Summary", "Plot", "Price", "Grid", "Inequalities", "StatedClaim")  # mappings within a config
+SECTIONS = ("Summary", "Unit", "Plot", "Price", "Grid", "Inequalities", "StatedClaim")  # mappings within a config
 NAMES = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text"}
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 

@@ -30,7 +30,7 @@ def square_root(n: int) -> Floats:
 
 
 def together(c: Floats, rounds: int) -> float:
-    """The largest norm of a sum of that many columns of C, if c does not increase and is not negative.
+    """The largest norm that a sum of `rounds` columns of C has, for coefficients c >= 0 that do not increase.
 
     It is that of the first columns: the product of two columns is a sum of c_k c_(k+d), where d is their distance, and
     has fewer terms for a later column. So no pair of columns has a larger product than the pair of first ones in the

@@ -31,7 +31,7 @@ NOISE = 1 + 1e-6  # an ε from a calibration may be this much larger than what i
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of privacy. One is at least as good as another if both of its numbers are at least as large."""
+    """A kind of privacy: whom users must trust, and whether only rewards are protected."""
 
     trust: int  # 0: a trusted learner sees all; 1: a server sees noisy sums over many users; 2: each report is private
     arms: bool = True  # the features of the arms are protected, not only the rewards
@@ -174,7 +174,7 @@ def _own(parameters: Mapping[str, Any], *without: str) -> dict[str, Any]:
 
 
 def _key(read: Curves, curve: Measured) -> str:
-    """What the instances of two curves have in common: the game, the adversary with its parameters, the rounds."""
+    """The key of a curve's instance: its game, its adversary with parameters, and its rounds."""
     game = {name: read.config.get(name) for name in SAME if name not in ("horizon", "planned_horizon", "seed")}
     game |= {name: x for name, x in curve.of_game.items() if name in ("set", "dimension", "confidence")}
     foe = _own(curve.parameters["adversary"], read.plot.worst)
