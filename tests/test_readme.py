@@ -45,7 +45,9 @@ PAGES = {
 }
 README = PAGES["README.md"]
 OWN_FILES, EXPERIMENTS = "docs/reference/own_files.md", "docs/reference/experiments.md"
-WHICH, LEMMA_B = "docs/start/which_algorithm.md", "docs/privacy/lemma_b.md"
+CONCEPTS, WHICH, LEMMA_B = (
+    f"docs/{name}.md" for name in ("privacy/concepts", "start/which_algorithm", "privacy/lemma_b")
+)
 ADVERSARIAL, STOCHASTIC, HEAVY_TAILS, LINEAR, CONTEXTUAL = (
     f"docs/papers/{name}.md" for name in ("adversarial", "stochastic", "heavy_tails", "linear", "contextual")
 )
@@ -665,6 +667,28 @@ def test_experts_at_equal_privacy():
         means.setdefault(row["algorithm"], []).append(float(row["mean"]))
     slopes = [np.polyfit(np.log([2**14, 2**16, 2**18]), np.log(own), 1)[0] for own in means.values()]
     assert states(LINEAR, "with slopes from {} to {}.", f"{min(slopes):.2f}", f"{max(slopes):.2f}")
+
+
+def test_all_kinds_of_privacy_on_one_axis():
+    def at(algorithm, **privacy):
+        return worst("one_axis", algorithm=algorithm, **privacy)
+
+    words = (
+        "At ε = 1 the regret is {} for DP-KLUCB (pure), {} for AdaC-UCB (zero-concentrated), {} for LDP-UCB (local, "
+        "an ε of one report) and {} for Gaussian Thompson sampling. KL-UCB, which is not private, has {}."
+    )
+    regrets = (
+        at("dp_klucb", epsilon="1"),
+        at("adac_ucb", rho="0.028"),
+        at("ldp_ucb", epsilon="1"),
+        at("gaussian_ts", mu="0.237"),
+        at("kl_ucb"),
+    )
+    assert states(CONCEPTS, words, *regrets)
+    noise = math.sqrt(2) / 0.3, 1 / math.sqrt(2 * 0.00296)
+    assert states(CONCEPTS, "a deviation of {} there, and", f"{noise[0]:.1f}") and states(
+        CONCEPTS, "at δ = 1e-6 has one of {}.", f"{noise[1]:.0f}"
+    )
 
 
 def test_the_thresholds_of_free_privacy_are_those_of_the_tables():

@@ -40,6 +40,7 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("stochastic_time", 1_000),
     ("thompson_private", 840),
     ("trust", 3_600),
+    ("one_axis", 2_500),
     ("uneven_noise", 240),
     ("experts_private", 2_784),
     ("experts_dynamic", 288),
