@@ -461,9 +461,6 @@ def test_the_state_of_the_art_on_stochastic_rewards():
     means = preset("C2", 5)
     least = [float(least_regret(np.array([1e6]), means, epsilon)[0]) for epsilon in (0.1, 1)]
     assert states(STOCHASTIC, "| lower bound | {} | | {} | |", *least)
-    found = sample(name, "DP-KLUCB (ε = 1)", "C1")
-    ends = max(found), (sum(found) - max(found)) / 99
-    assert states(STOCHASTIC, "on C1 at ε = 1 one trial has a regret of {}, and the mean is {} without it.", *ends)
     every = list(product(instances, ("0.01", "0.1", "0.25", "0.5", "1", "10")))
     safe = {key: sample(name, f"DP-KLUCB, safe (ε = {key[1]})", key[0]) for key in every}
     least = {key: least_regret(np.array([1e6]), preset(key[0], 5), float(key[1]))[0] for key in every}
@@ -472,20 +469,23 @@ def test_the_state_of_the_art_on_stochastic_rewards():
     at_one = [times[means, "1"] for means in instances]
     low, high = (f"{end(at_one):.1f}" for end in (min, max))
     assert states(STOCHASTIC, "At ε = 1 its regret is {} to {} times the lower bound", low, high)
-    assert states(WHICH, "trials of 10^7 rounds loses {}", max(sample("stochastic_time", "DP-IMED (ε = 1)", "C2")))
-    longest = max(sample("stochastic_time", "DP-KLUCB, safe (ε = 1)", "C2"))
+    assert states(WHICH, "trials of 10^7 rounds loses {}", max(sample("stochastic_tail", "DP-IMED (ε = 0.1)", "C2")))
+    longest = max(sample("stochastic_tail", "DP-KLUCB, safe (ε = 0.1)", "C2"))
     assert states(WHICH, "where the safe variant loses at most {}.", longest)
     high, worst = f"{max(times.values()):.1f}", f"{math.ceil(10 * max(most.values())) / 10}"
     assert states(STOCHASTIC, "its regret is at most {} times the lower bound, and no trial", high)
     assert states(STOCHASTIC, "and no trial has more than {} times the mean. A finite bound", worst)
     assert states(WHICH, "no trial has more than {} times the mean", worst)
     far = twice = 0
+    highest = 0.0
     for means, epsilon in every:
         trials = sample(name, f"DP-KLUCB (ε = {epsilon})", means)
         far += sum(x > 5 * np.median(trials) for x in trials)
         twice += sum(x > 2 * least[means, epsilon] for x in trials)
+        highest = max(highest, max(trials) / np.median(trials))
         assert np.mean(trials) < 2 * least[means, epsilon]
     assert states(STOCHASTIC, f"In the whole figure {twice / 24:.1f} % of its trials have more than twice the bound.")
+    assert states(STOCHASTIC, "no trial has more than {} times the median.", f"{math.ceil(10 * highest) / 10}")
     assert states(WHICH, "{} of its 2,400 trials in the figure have more than 5 times the median", far)
 
 
@@ -522,8 +522,8 @@ def test_the_tails_of_stochastic_rewards():
     best = [min(np.mean(sample("stochastic_tail", f"{label} (ε = 0.1)", x)) for label in others) for x in instances]
     assert all(np.array(means) < best)
     assert states(STOCHASTIC, "on each instance, {} to {}, but no proof at finite t.", min(means), max(means))
-    assert states(STOCHASTIC, "three of its trials have a regret above 2,000, the largest {}.", max(long_imed["C1"]))
-    assert sum(x > 2000 for x in long_imed["C1"]) == 3
+    assert states(STOCHASTIC, "two of its trials have a regret above 2,000, the largest {},", max(long_imed["C1"]))
+    assert sum(x > 2000 for x in long_imed["C1"]) == 2
 
 
 def test_the_papers_figures_of_stochastic_rewards():
@@ -889,7 +889,7 @@ def test_the_win_rates_and_regrets_of_oracles():
     benchmark = {"VPO": (98, 78), "SquareCB": (88, 74), "FastCB": (80.5, 72), "RegCB": (80, 94), "LinUCB": (81, 93)}
     for other, published in benchmark.items():
         cells = (published[0], won["", "BPO", other], published[1], won["1.0", "BPO", other])
-        assert states(page, f"| {other} | " + " | ".join(f"{cell:g} %" for cell in cells) + " |")
+        assert states(page, f"| {other} | " + " | ".join(f"{cell:.3g} %" for cell in cells) + " |")
     unsure, winners = (sum(int(row[name]) for row in rows) // 2 for name in ("open", "games"))
     assert states(page, "could change {} of the {} winners that `wins.csv` counts.", unsure, winners)
     rows = records("wins_best.csv")
@@ -908,5 +908,5 @@ def test_the_win_rates_and_regrets_of_oracles():
     )
     assert states(page, f"RegCB has {mean['RegCB, quadratic']} and {mean['RegCB, logistic']}: the quadratic oracle's")
     bpo = found["BPO, quadratic"]
-    assert states(page, f"a mean of {np.mean(bpo):,.0f} and a median of {np.median(bpo):.0f}")
-    assert 3 <= sum(x > 2000 for x in bpo) <= 6
+    assert states(page, f"a mean of {np.mean(bpo):,.0f} and a median of {np.median(bpo):.0f}, and its worst")
+    assert states(page, f"and its worst of {len(bpo)} trials has {max(bpo):,.0f}.")
