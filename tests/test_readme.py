@@ -44,6 +44,7 @@ PAGES = {
     ]
 }
 README = PAGES["README.md"]
+BEST_ARM = "docs/papers/best_arm.md"
 OWN_FILES, EXPERIMENTS = "docs/reference/own_files.md", "docs/reference/experiments.md"
 CONCEPTS, WHICH, LEMMA_B = (
     f"docs/{name}.md" for name in ("privacy/concepts", "start/which_algorithm", "privacy/lemma_b")
@@ -371,6 +372,11 @@ def rows(name, file="summary", **where):
     found = [row for row in records(f"{name}/{file}.csv") if all(row[key] == value for key, value in where.items())]
     last = max(int(row["round"]) for row in found) if file == "summary" else None
     return [row for row in found if last is None or int(row["round"]) == last]
+
+
+def stopping(name):
+    """The rows of a committed stopping.csv."""
+    return records(f"{name}/stopping.csv")
 
 
 def worst(name, **where):
@@ -707,6 +713,69 @@ def test_the_regret_on_heavy_tails():
     ]
     ends = f"{min(shares):.0f} to {max(shares):.0f}"
     assert states(HEAVY_TAILS, "Algorithm 1 has {} % of the regret of uniform play.", ends)
+
+
+def test_how_many_users_the_best_arm_takes():
+    found = {
+        (row["panel"], row["label"].split(" (")[0], row["epsilon"]): row for row in stopping("best_arm_confidence")
+    }
+    trials, (wrong,) = (
+        sum(int(row["trials"]) for row in found.values()),
+        [k for k, r in found.items() if int(r["wrong"])],
+    )
+    assert wrong == ("pair", "CTB-TT", "1") and found[wrong]["wrong"] == "1"
+    assert states(
+        BEST_ARM, "One of the {} trials of this figure has a wrong answer, that of CTB-TT on the pair", trials
+    )
+
+    def times(of, over, panels, epsilons=("0.1", "0.5", "1", "10")):
+        pairs = ((found[panel, of, e], found[panel, over, e]) for panel, e in product(panels, epsilons))
+        return [float(one["pulls_mean"]) / float(other["pulls_mean"]) for one, other in pairs]
+
+    published = times("DP-TT, as published", "DP-TT", ("μ3", "C2", "pair"))
+    assert states(
+        BEST_ARM, f"save DP-TT a factor of {min(published):.1f} to {max(published):.1f} on μ3, C2 and the pair"
+    )
+    adaptive = times("DP-uniform", "DP-TT", ("μ3", "C2"))
+    assert states(BEST_ARM, f"is worth a factor of {min(adaptive):.1f} to {max(adaptive):.1f} over equal plays")
+    fewer = times("DP-SE", "DP-TT", ("μ3", "pair", "C2"), ("0.01",))
+    assert max(fewer) == fewer[-1] < 1 and states(BEST_ARM, "on C2, with {} % of them,", 100 * fewer[-1])
+    central = [row for (_, label, epsilon), row in found.items() if epsilon and label != "CTB-TT"]
+    assert min(float(row["pulls_mean"]) / float(row["lower_2025"]) for row in central) > 5
+
+
+def test_wrong_answers_and_trials_that_get_stuck():
+    (stylised,) = (
+        row
+        for row in stopping("best_arm_thresholds")
+        if (row["panel"], row["label"]) == ("pair", "stylised, published play (ε = 0.1)")
+    )
+    share = 100 * int(stylised["wrong"]) / int(stylised["trials"])
+    assert states(BEST_ARM, f"it errs in {share:.1f} % of the trials on the pair at ε = 0.1")
+    stuck = {
+        row["panel"]: row for row in stopping("best_arm_stuck") if row["label"] == "DP-TT, published play (ε = 0.1)"
+    }
+    one, two = (stuck[f"{name}, ε = 0.1"] for name in ("μ1", "μ2"))
+    ends = one["capped"], two["capped"]
+    medians = float(one["pulls_median"]), float(two["pulls_median"])
+    assert states(BEST_ARM, "{} and {} of 96 trials have no answer after 3,000,000 plays", *ends)
+    assert states(BEST_ARM, "while the median is {} on μ1 and {} on μ2.", *medians)
+    cured = [
+        float(row["pulls"])
+        for row in records("best_arm_stuck/final.csv")
+        if row["label"].startswith("DP-TT, recommended")
+    ]
+    assert sum(x > 300_000 for x in cured) == 1 and max(cured) < 3_000_000
+    many = {
+        row["label"]: row
+        for row in stopping("best_arm_budget")
+        if (row["panel"], row["horizon"]) == ("many, ε = 1", "2000")
+    }
+    halving, equal = (
+        100 * int(many[f"{label} (ε = 1)"]["wrong"]) / int(many[f"{label} (ε = 1)"]["trials"])
+        for label in ("halving, all phases", "equal plays, Laplace")
+    )
+    assert states(BEST_ARM, f"it errs in {halving:.1f} % of the trials, and equal plays in {equal:.0f} %.")
 
 
 def test_slopes_are_those_of_the_verdicts():
