@@ -147,7 +147,9 @@ def _check(source: Source, made: ModuleType) -> None:
     )
     for name, words in wanted.items():
         if not inspect.isfunction(made.__dict__.get(name)):
-            raise refuse(model, f"the file needs a function `{name}` outside the class")
+            written = [ready.__module__ for ready in model.__mro__[1:] if hasattr(sys.modules[ready.__module__], name)]
+            ready = f": the class that it extends has one, `from {written[0]} import {name}`" if written else ""
+            raise refuse(model, f"the file needs a function `{name}` outside the class{ready}")
         takes(made.__dict__[name], words.split(", "))
     if contract.stops and inspect.isfunction(recommend := made.__dict__.get("recommend")):
         takes(recommend, ["state"])

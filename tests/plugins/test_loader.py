@@ -264,6 +264,16 @@ def test_key_plus_value_adds():
 # -------------------------------------------------------------------------------------------------- errors
 
 
+def test_a_step_of_the_base_is_named_where_it_is_missing():
+    base = "from privbandits_cli.mechanisms.phased import Growing"
+    step = "def choose(state, rng):\n    return 0\n"
+    Path("mine.py").write_text(
+        f"{base}\n\n\nclass Parameters(Growing):\n    def state(self, setting):\n        return 0\n\n\n{step}",
+        encoding="utf-8",
+    )
+    assert "has one, `from privbandits_cli.mechanisms.phased import update`" in errors()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
