@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from _generate import ROOT
+from _generate.experiments import committed
 from _generate.markdown import line, table
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis.format import whole
@@ -62,7 +63,7 @@ QUESTIONS = (
 @cache
 def board() -> list[Instance]:
     """The instances of the committed results."""
-    return instances(file.parent for file in sorted((ROOT / "results").glob("*/summary.csv")))
+    return instances(ROOT / "results" / name for name in sorted(committed()))
 
 
 def pages() -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The page of the leaderboard: each committed adversary has a question, and cells say what the results say."""
 
 import re
+import subprocess
 import sys
 
 import pytest
@@ -13,7 +14,7 @@ from tests.conftest import ROOT, committed
 
 sys.path.append(str(ROOT / "docs"))  # as conf.py does
 
-from _generate import leaderboard
+from _generate import experiments, leaderboard
 
 
 def test_each_instance_belongs_to_one_question():
@@ -57,3 +58,13 @@ def test_figures_and_algorithms_that_are_linked_exist(played):
     for name in set(re.findall(r"\(#experiment-(\w+)\)", page)):
         assert read_config(ROOT / "results" / name) and (ROOT / "results" / name / f"{name}.png").is_file()
     assert set(re.findall(r"algorithms/(\w+)\.md", page)) <= set(Registry().names("algorithms"))
+
+
+def test_only_committed_results_are_on_pages(tmp_path, monkeypatch):
+    for name in ("fig1", "fig1-smoke"):
+        (tmp_path / "results" / name).mkdir(parents=True)
+        (tmp_path / "results" / name / "manifest.json").write_text("{}")
+    for command in (["init", "-q"], ["add", "results/fig1"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(experiments, "ROOT", tmp_path)
+    assert experiments.committed.__wrapped__() == {"fig1"}
