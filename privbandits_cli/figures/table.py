@@ -278,7 +278,8 @@ def _kinds(found: Curves) -> list[str]:
     for line in (line for members in found.panels().values() for line in found.lines(members)):
         deltas = [delta for _, delta in filter(None, map(_guarantee, line))]
         if against in line[0].swept and deltas:
-            who = "one report" if getattr(known.get(line[0].algorithm), "local", False) else "a game"
+            local = getattr(known.get(line[0].algorithm), "local", False)
+            who = "a person" if found.plot.at_epsilon else "one report" if local else "a game"
             level, name = "" if at else f"δ = {at_most(max(deltas), 2)}", found.line_name(line[0]).base
             names.setdefault((who, level), {})[name] = None
     most = max(names, key=lambda meaning: len(names[meaning]), default=("", ""))

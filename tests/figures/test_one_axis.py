@@ -159,7 +159,10 @@ def test_a_delta_of_the_axis_needs_an_axis_of_epsilon(tmp_path):
 def test_curves_stand_at_the_rounds_of_a_person_that_they_hide(tmp_path):
     path = tmp_path / "mixed.yaml"
     text = MIXED.replace("dp_klucb, epsilon: [0.5, 2]", "dp_klucb, epsilon: [0.1, 0.3, 2]")
-    text = text.replace("rho: [0.01, 0.1]", "rho: [0.001, 0.01, 0.1]").split("  - {name: dp_ucb")[0] + "summary: {centre: mean}\n"
+    text = (
+        text.replace("rho: [0.01, 0.1]", "rho: [0.001, 0.01, 0.1]").split("  - {name: dp_ucb")[0]
+        + "summary: {centre: mean}\n"
+    )
     path.write_text(text + "plot: {against: rounds_per_person, at_epsilon: 1, at_delta: 1e-6}\n")
     run.run(make_plan(load(path)), Store(tmp_path / "out"), Engine(), 1, [])
     found = table.read(tmp_path / "out")
