@@ -152,7 +152,7 @@ def _answers(own: Sequence[Instance], kind: Kind) -> Iterator[str]:
 
 
 def _least(own: Sequence[Instance], kind: Kind) -> Entry | None:
-    """The entry with the smallest ε above 0 of this kind of privacy, in any instance; 0 is that of who learns nothing."""
+    """The entry with the smallest ε of this kind of privacy; not 0, with which nothing is learned."""
     every = [entry for one in own for entry in one.eligible(kind, math.inf) if entry.epsilon > 0]
     return min(every, key=lambda entry: entry.epsilon, default=None)
 

@@ -1,6 +1,7 @@
 """The page of the leaderboard: each committed adversary has a question, and cells say what the results say."""
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import pytest
 
 from privbandits_cli.analysis.folder import read_config
 from privbandits_cli.analysis.leaderboard import Instance, Kind, instances
-from privbandits_cli.experiment.config import keys_of
+from privbandits_cli.experiment.config import keys_of, load
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, committed
 
@@ -48,9 +49,32 @@ def test_the_page_answers_with_what_the_rows_have(played):
     first, (low, high) = row.unbeaten[0], row.unbeaten[0].interval
     cell = f"**{first.mean.value:,.0f}** ({low:,.0f} to {high:,.0f})"
     assert cell in sections[2] and f"../algorithms/{first.algorithm}.md" in sections[2]
-    (line,) = (line for line in short.splitlines() if "local privacy" in line and "fixed means" in line)
-    assert f"{first.name.base} (1 of 1)" not in line  # markup, and a link
-    assert f"](../algorithms/{first.algorithm}.md) (1 of 1)" in line.split("|")[3]
+    (line,) = (line for line in short.splitlines() if "#board-arms-with-fixed-means-local-privacy" in line)
+    name, words = first.player
+    assert f"[`{name}`](../algorithms/{name}.md) `{words}` (1 of 1)" in line.split("|")[4]
+
+
+def test_every_question_says_what_was_not_played(played):
+    short = "\n".join(leaderboard.written(played)).partition("\n(board-")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in short.splitlines()[4:] if line]
+    asked = [row[0] for row in rows if row[0]]
+    assert asked == [question.head for question in leaderboard.QUESTIONS]
+    heavy = asked.index("Heavy-tailed gains")
+    (central,) = (row for row in rows if row[0] == asked[heavy])
+    assert central[2].startswith("nothing played: the smallest ε is ") and central[5].startswith("as for ε ≤ 1")
+    (table_row,) = (row for row in rows if row[0] == "A table, or a log of clicks")
+    assert table_row[2:] == ["nothing played"] * 4  # these two experiments play no table
+
+
+def test_what_a_section_says_to_run_can_be_run():
+    tables = instances([committed() / "results" / "oracle_iris"])
+    page = "\n".join(leaderboard.written(tables))
+    (command,) = re.findall(r"`privbandits run (.*)`", page)
+    config, *overrides = shlex.split(command)
+    assert "**Below ε = 1 nothing was played here**" in page
+    experiment = load(ROOT / "configs" / f"{config}.yaml", overrides)
+    (algorithm,) = experiment.algorithms
+    assert algorithm.parameters.epsilon == 0.5
 
 
 def test_figures_and_algorithms_that_are_linked_exist(played):
