@@ -2,6 +2,7 @@
 
 import csv
 import glob
+import json
 import math
 import re
 import shlex
@@ -665,6 +666,28 @@ def test_experts_at_equal_privacy():
         means.setdefault(row["algorithm"], []).append(float(row["mean"]))
     slopes = [np.polyfit(np.log([2**14, 2**16, 2**18]), np.log(own), 1)[0] for own in means.values()]
     assert states(LINEAR, "with slopes from {} to {}.", f"{min(slopes):.2f}", f"{max(slopes):.2f}")
+
+
+def test_what_it_costs_to_hide_a_person():
+    """Each point is where the ledger has it, and the page has the regrets."""
+    text = (committed() / "results" / "people" / "manifest.json").read_text(encoding="utf-8")
+    curves = json.loads(text)["curves"].values()
+    at: dict[str, set[int]] = {}
+    for curve in curves:
+        if curve["epsilon"] is not None:
+            at.setdefault(curve["algorithm"]["family"], set()).add(curve["converted"])
+    assert len(at) == 3 and all(rounds == {1, 2, 4, 8, 16, 32, 64} for rounds in at.values())
+    kinds = {
+        "rnm_ftnl": ("sums of disjoint rounds", "1", "0.25", "0.015625"),
+        "dp_ftrl": ("a counter (BLT)", "1", "0.2423", "0.01388"),
+        "rw_ftpl": ("a report of each round", "1", "0.4749", "0.1079"),
+    }
+    for name, (kind, one, four, most) in kinds.items():
+        found = [worst("people", algorithm=name, epsilon=epsilon) for epsilon in (one, most)]
+        row = f"| `{name}`, {kind} | {four} | {float(most):.4g} | {{}} | {{}} |"
+        assert states("docs/privacy/people.md", row, *found)
+    free = worst("people", algorithm="ftrl")
+    assert states("docs/privacy/people.md", "the regret of FTRL without privacy, {}.", free)
 
 
 def test_the_thresholds_of_free_privacy_are_those_of_the_tables():

@@ -148,6 +148,19 @@ def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
         assert shown == ("ε is that of a game, δ = 0.01, but for DP-EXP3-Lap (δ = 0)",)
 
 
+@pytest.mark.usefixtures("no_figure")
+def test_a_label_that_states_delta_is_not_told_it_again(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    for label, told in (("EXP3-τ, δ = 1e-6", "EXP3-τ, δ = 1e-6"), ("blocks", "blocks (δ = 1e-6)")):
+        blocks = f'{{name: exp3_tau, label: "{label}", tau: certified, epsilon: [1, 4], delta: 1e-6}}'
+        entries = f"[{blocks}, {{name: dp_exp3_lap, epsilon: [1, 4]}}, {{name: dp_klucb, epsilon: [1, 4]}}]"
+        text = MIXED.split("algorithms:")[0] + f"algorithms: {entries}\nsummary: {{centre: mean}}\n"
+        path.write_text(text + "plot: {against: epsilon}\n")
+        run.run(make_plan(load(path, ["horizon=100"])), Store(tmp_path / label), Engine(), 1, [])
+        remarks = table.read(tmp_path / label).remarks
+        assert remarks == (f"ε is that of a game, δ = 0, but for {told}",)
+
+
 def test_a_delta_of_the_axis_needs_an_axis_of_epsilon(tmp_path):
     path = tmp_path / "mixed.yaml"
     path.write_text(MIXED.replace("against: epsilon, ", ""))
