@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.actions import plan
+from privbandits_cli.actions import plan, plan_words
 from privbandits_cli.analysis.format import csv_text
 from privbandits_cli.cli import terminal
 from privbandits_cli.cli.app import fail, filled
@@ -40,7 +40,7 @@ def show(found: Found) -> None:
         made = {epsilon: {row.design: row for row in rows if row.epsilon == epsilon} for epsilon in plan.ordered(rows)}
         cells = [
             [
-                plan.level(epsilon),
+                plan_words.level(epsilon),
                 *(f"{at[name].users:,}" for name in ("floor", "one_shot", "looks")),
                 f"{at['sequential'].mean:,.0f}",
                 f"{at['sequential'].q90:,}",

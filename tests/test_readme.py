@@ -2,6 +2,7 @@
 
 import csv
 import glob
+import json
 import math
 import re
 import shlex
@@ -787,6 +788,28 @@ def test_slopes_are_those_of_the_verdicts():
     assert states(HEAVY_TAILS, "not decided; the slope is {} |", slope("heavy_scaling", 1))
     assert states(HEAVY_TAILS, "fails; the slope is {}, near the 0.763", slope("heavy_scaling", 2))
     assert states(LINEAR, "not at these T; the slope is {} at ε = 1 |", slope("price_linear_scaling", 2))
+
+
+def test_what_it_costs_to_hide_a_person():
+    """Each point is where the ledger has it, and the page has the regrets."""
+    text = (committed() / "results" / "people" / "manifest.json").read_text(encoding="utf-8")
+    curves = json.loads(text)["curves"].values()
+    at: dict[str, set[int]] = {}
+    for curve in curves:
+        if curve["epsilon"] is not None:
+            at.setdefault(curve["algorithm"]["family"], set()).add(curve["converted"])
+    assert len(at) == 3 and all(rounds == {1, 2, 4, 8, 16, 32, 64} for rounds in at.values())
+    kinds = {
+        "rnm_ftnl": ("sums of disjoint rounds", "1", "0.25", "0.015625"),
+        "dp_ftrl": ("a counter (BLT)", "1", "0.2423", "0.01388"),
+        "rw_ftpl": ("a report of each round", "1", "0.4749", "0.1079"),
+    }
+    for name, (kind, one, four, most) in kinds.items():
+        found = [worst("people", algorithm=name, epsilon=epsilon) for epsilon in (one, most)]
+        row = f"| `{name}`, {kind} | {four} | {float(most):.4g} | {{}} | {{}} |"
+        assert states("docs/privacy/people.md", row, *found)
+    free = worst("people", algorithm="ftrl")
+    assert states("docs/privacy/people.md", "the regret of FTRL without privacy, {}.", free)
 
 
 def test_the_thresholds_of_free_privacy_are_those_of_the_tables():

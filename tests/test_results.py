@@ -44,6 +44,7 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("uneven_noise", 240),
     ("experts_private", 2_784),
     ("experts_dynamic", 288),
+    ("people", 2_816),
     ("zcdp_price", 900),
     ("gope_price", 800),
     ("linucb_dimension", 3_400),

@@ -1,6 +1,7 @@
 """For each config a table of its claims and its figure; and a gallery of all figures."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,7 +44,15 @@ class Played:
     @property
     def figure(self) -> bool:
         """Whether the results of the config are committed."""
-        return (ROOT / "results" / self.name / f"{self.name}.png").is_file()
+        return self.name in committed()
+
+
+@cache
+def committed() -> frozenset[str]:
+    """The folders in `results/` that git has; what `make smoke` or a reader has played there is on no page."""
+    listed = ["git", "ls-files", "-z", "results/*/manifest.json"]
+    found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return frozenset(Path(file).parent.name for file in found.split("\0") if file)
 
 
 @cache

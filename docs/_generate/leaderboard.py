@@ -1,18 +1,32 @@
 """The leaderboard: which algorithms are not beaten in the committed results, question by question."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from _generate import ROOT
-from _generate.markdown import line, table
+from _generate.experiments import committed
+from _generate.markdown import code, line, table
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis.format import whole
-from privbandits_cli.analysis.leaderboard import BUDGETS, KINDS, Entry, Instance, Kind, Row, instances, kinds
+from privbandits_cli.analysis.leaderboard import (
+    BUDGETS,
+    KINDS,
+    NOISE,
+    Entry,
+    Instance,
+    Kind,
+    Player,
+    Row,
+    instances,
+    kinds,
+)
 
-MOST = 4  # algorithms in a cell of an instance
-BEST = 2  # algorithms in a cell of the short answers
+MOST = 4  # players in a cell of an instance
+BEST = 2  # players in a cell of the short answers
+ASKED = (Kind(0), Kind(2))  # what every question is answered for, if only by saying that nothing was played
 
 
 PLAYS = "Numbers are plays until the answer. *Stylised* are thresholds without a proof that the answers are right."
@@ -62,7 +76,7 @@ QUESTIONS = (
 @cache
 def board() -> list[Instance]:
     """The instances of the committed results."""
-    return instances(file.parent for file in sorted((ROOT / "results").glob("*/summary.csv")))
+    return instances(ROOT / "results" / name for name in sorted(committed()))
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -72,20 +86,33 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def written(every: Sequence[Instance]) -> Iterator[str]:
     """The short answers, and a table for each question and kind of privacy."""
-    parts = []
-    for question in QUESTIONS:
-        own = [one for one in every if question.holds(one)]
-        parts += [(question, kind, [row for one in own for row in one.rows(kind)]) for kind in kinds(own)]
-    parts = [(question, kind, rows) for question, kind, rows in parts if rows]
-    heads = ["", *(f"ε ≤ {epsilon:g}" for epsilon in BUDGETS)]
-    answers = [
-        [f"[{_head(question, kind)}](#{_anchor(question, kind)})", *_answers(rows)] for question, kind, rows in parts
-    ]
-    yield "## Short answers\n\n" + table(heads, answers) + "\n"
-    for question, kind, rows in parts:
-        yield f"({_anchor(question, kind)})=\n## {_head(question, kind)}\n"
-        if question.note:
-            yield question.note + "\n"
+    asked = {question: [one for one in every if question.holds(one)] for question in QUESTIONS}
+    heads = ["your question", "privacy", *(f"ε ≤ {epsilon:g}" for epsilon in BUDGETS)]
+    yield "## Short answers\n\n" + table(heads, (row for one in asked.items() for row in _short(*one))) + "\n"
+    for question, own in asked.items():
+        for kind in kinds(own):
+            yield from _section(question, kind, own)
+
+
+def _short(question: Question, own: Sequence[Instance]) -> Iterator[list[str]]:
+    """The short answers to a question, a row for each kind of privacy."""
+    known = kinds(own)
+    for kind in (kind for kind in KINDS if kind in known or kind in ASKED):
+        head = question.head if kind == Kind(0) else ""
+        name = KINDS[kind].replace(" privacy", "").replace(" trust", "")
+        linked = f"[{name}](#{_anchor(question, kind)})" if kind in known else name
+        yield [head, linked, *_answers(own, kind)]
+
+
+def _section(question: Question, kind: Kind, own: Sequence[Instance]) -> Iterator[str]:
+    """All instances of a question with a kind of privacy."""
+    rows = [row for one in own for row in one.rows(kind)]
+    yield f"({_anchor(question, kind)})=\n## {_head(question, kind)}\n"
+    if question.note:
+        yield question.note + "\n"
+    if lacking := _lacking(own, kind):
+        yield lacking + "\n"
+    if rows:
         names = [
             "instance, rounds",
             "ε ≤",
@@ -105,18 +132,53 @@ def _anchor(question: Question, kind: Kind) -> str:
     return "board-" + "-".join(_head(question, kind).lower().replace(",", "").split())
 
 
-def _answers(rows: Sequence[Row]) -> Iterator[str]:
-    """For each ε the unbeaten algorithms that beat most others, with the instances in which they are unbeaten."""
+def _answers(own: Sequence[Instance], kind: Kind) -> Iterator[str]:
+    """For each ε the unbeaten players that beat most others, with the instances in which they are unbeaten.
+
+    Without any that were played near this ε: the column that answers, or the least ε that was played.
+    """
+    rows, before = [row for one in own for row in one.rows(kind)], ""
     for epsilon in BUDGETS:
         here = [row for row in rows if row.epsilon == epsilon]
-        best = Counter(entry.name.base for row in here for entry in row.unbeaten)
-        played = Counter(name for row in here for name in row.names)
-        beaten: Counter[str] = Counter()
+        best = Counter(entry.player for row in here for entry in row.unbeaten)
+        played = Counter(player for row in here for player in row.players)
+        beaten: Counter[Player] = Counter()
         for row in here:
-            beaten.update({entry.name.base: row.beaten(entry) for entry in row.unbeaten})
-        page = {entry.name.base: entry.algorithm for row in here for entry in row.unbeaten}
-        order = sorted(best, key=lambda name: (-beaten[name], -best[name], name))[:BEST]
-        yield "<br>".join(f"{_link(name, page[name])} ({best[name]} of {played[name]})" for name in order)
+            beaten.update({entry.player: row.beaten(entry) for entry in row.unbeaten})
+        order = sorted(best, key=lambda player: (-beaten[player], -best[player], player))[:BEST]
+        found = "<br>".join(f"{_player(*player)} ({best[player]} of {played[player]})" for player in order)
+        yield found or (f"as for ε ≤ {before}" if before else _none(own, kind))
+        before = f"{epsilon:g}" if found else before
+
+
+def _least(own: Sequence[Instance], kind: Kind) -> Entry | None:
+    """The entry with the smallest ε of this kind of privacy; not 0, with which nothing is learned."""
+    every = [entry for one in own for entry in one.eligible(kind, math.inf) if entry.epsilon > 0]
+    return min(every, key=lambda entry: entry.epsilon, default=None)
+
+
+def _none(own: Sequence[Instance], kind: Kind) -> str:
+    """A cell without an answer."""
+    least = _least(own, kind)
+    return "nothing played" if least is None else f"nothing played: the smallest ε is {at_most(least.epsilon, 3)}"
+
+
+def _lacking(own: Sequence[Instance], kind: Kind) -> str:
+    """What to do below the smallest ε that was played; empty if all of BUDGETS have an answer."""
+    least = _least(own, kind)
+    if least is None or least.epsilon <= BUDGETS[1]:
+        return ""
+    config = min(entry.folder for one in own for entry in one.eligible(kind, least.epsilon * NOISE))
+    return (
+        f"**Below ε = {at_most(least.epsilon, 3)} nothing was played here**, so this page has no answer there. That "
+        f"says nothing against these algorithms: they take a smaller ε, too. Play yours, such as `privbandits run "
+        f"{config} experiment=mine plot='{{}}' algorithms='[{{name: {least.algorithm}, epsilon: 0.5}}]'`."
+    )
+
+
+def _player(algorithm: str, parameters: str) -> str:
+    """An algorithm by its name in a config, linked to its page, and its parameters as in a config."""
+    return f"[{code(algorithm)}](../algorithms/{algorithm}.md)" + (f" {code(parameters)}" if parameters else "")
 
 
 def _news(rows: Sequence[Row]) -> Iterator[Row]:
@@ -129,26 +191,23 @@ def _news(rows: Sequence[Row]) -> Iterator[Row]:
 def _cells(row: Row) -> list[str]:
     plain = row.instance.plain()
     more = len(row.unbeaten) - MOST
-    shown = [_entry(entry) for entry in row.unbeaten[:MOST]] + [f"and {more} more"] * (more > 0)
+    shown = [_entry(row, entry) for entry in row.unbeaten[:MOST]] + [f"and {more} more"] * (more > 0)
     return [
         f"{line(row.instance.title)}, {row.instance.rounds:,}",
         f"{row.epsilon:g}",
         "<br>".join(shown),
-        str(len(row.names)),
-        f"{_link(plain[0].algorithm, plain[0].algorithm)}: {_amount(plain[0].mean.value)}" if plain else "",
+        str(len(row.players)),
+        f"{_player(plain[0].algorithm, '')}: {_amount(plain[0].mean.value)}" if plain else "",
         ", ".join(f"[{name}](#experiment-{name})" for name in dict.fromkeys(e.folder for e in row.unbeaten[:MOST])),
     ]
 
 
-def _link(text: str, algorithm: str) -> str:
-    return f"[{line(text)}](../algorithms/{algorithm}.md)"
-
-
-def _entry(entry: Entry) -> str:
+def _entry(row: Row, entry: Entry) -> str:
     low, high = map(_amount, entry.interval)
     delta = f", δ = {at_most(entry.delta, 2)}" if entry.delta else ""
     promised = f"ε = {at_most(entry.epsilon, 3)}{delta}"
-    return f"{_link(entry.name, entry.algorithm)} ({promised}): **{_amount(entry.mean.value)}** ({low} to {high})"
+    shown = _player(entry.algorithm, row.parameters(entry))
+    return f"{shown} ({promised}): **{_amount(entry.mean.value)}** ({low} to {high})"
 
 
 def _amount(value: float) -> str:

@@ -1,6 +1,7 @@
 """Bounds as text. An upper bound is rounded up and a lower bound down, so that what is printed is still a bound."""
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 COMPUTED = 12  # significant digits of a computed bound; the digits beyond are errors of its arithmetic
@@ -40,4 +41,9 @@ def _rounded(value: float | None, digits: int, rounding: str) -> str:
         return "∞"
     computed = Decimal(f"{value:z.{COMPUTED}g}")
     kept = Context(prec=max(digits, computed.adjusted() + 1), rounding=rounding).create_decimal(computed)
-    return f"{kept:,.0f}" if kept >= 10 ** (digits - 1) else f"{float(kept):z.{digits}g}"
+    return f"{kept:,.0f}" if kept >= 10 ** (digits - 1) else short(f"{float(kept):z.{digits}g}")
+
+
+def short(text: str) -> str:
+    """A number with its exponent as people write it: `1e-6`, not `1e-06`."""
+    return re.sub(r"e([-+])0(\d)", r"e\1\2", text)

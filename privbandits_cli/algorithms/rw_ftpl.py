@@ -73,7 +73,7 @@ class Parameters(linear.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The exact ε of one noisy vector."""
         mu = loss_set(setting).changes()[1] * sensitivity / self.scale(setting)
-        one, source = Release("gaussian", mu), f"Gaussian noise on each loss vector, {mu:.4g}-GDP"
+        one, source = Release("gaussian", mu, fresh=True), f"Gaussian noise on each loss vector, {mu:.4g}-GDP"
         return noised(one, delta, source, "report", "all noisy losses", surely=one, neighbours=LOSSES)
 
     def facts(self, setting: Setting) -> dict[str, float]:

@@ -139,9 +139,9 @@ def read(
         raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
     every = [replace(curve, legend=curve.legend.in_symbols()) for curve in curves]
     unplaced = []
-    if plot.at_delta:
+    if plot.placed:
         unplaced = [str(curve.legend) for curve in every if curve.record.get("converted", 0.0) is None]
-        every = _placed([curve for curve in every if curve.record.get("converted", 0.0) is not None])
+        every = _placed([curve for curve in every if curve.record.get("converted", 0.0) is not None], plot.against)
     for name in filter(None, (plot.against, plot.worst)):
         if not any(name in curve.swept for curve in every):
             every = [_sweeping(curve, name) for curve in every]
@@ -161,22 +161,23 @@ def _redirected(plot: Plot, against: str) -> Plot:
         "worst": "" if plot.worst == against else plot.worst,
         "best": [x for x in plot.best or () if x != against] or None,
         "at_delta": None,
+        "at_epsilon": None,
     }
     return plot.model_copy(update={"against": against, "slopes": False, "price": None, **kept})
 
 
-def _placed(curves: Sequence[Measured]) -> list[Measured]:
-    """The curves with the ε of their record in place of the given parameters that it depends on."""
+def _placed(curves: Sequence[Measured], against: str) -> list[Measured]:
+    """The curves with what is proved for them in place of the given parameters that it depends on."""
     found = []
     for curve in curves:
-        if (epsilon := curve.record.get("converted")) is None:
+        if (value := curve.record.get("converted")) is None:
             found.append(curve)
             continue
         kin = [one for one in curves if (one.algorithm, one.legend.base) == (curve.algorithm, curve.legend.base)]
         spent = {name for one in kin for name in _moving(curve, one)} | {"epsilon"}
         apart = {name: x for name, x in curve.record["algorithm"]["apart"].items() if name not in spent}
         record = {**curve.record, "algorithm": {**curve.record["algorithm"], "apart": apart}}
-        own = {name: x for name, x in curve.own.items() if name not in spent} | {"epsilon": repr(float(epsilon))}
+        own = {name: x for name, x in curve.own.items() if name not in spent} | {against: str(value)}
         found.append(replace(curve, own=own, record=record))
     return found
 

@@ -10,16 +10,18 @@ its mean as any so far, could change it.
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curves
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.measured import SAME, Measured
-from privbandits_cli.experiment.names import Name
+from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Registry
 
@@ -27,6 +29,8 @@ CONFIDENCE = 0.95
 BUDGETS = (0.1, 0.5, 1.0, 10.0)  # of ε
 MOST_DELTA = 1e-3  # a larger δ may release the data of some rounds as they are
 NOISE = 1 + 1e-6  # an ε from a calibration may be this much larger than what it was calibrated to
+
+Player = tuple[str, str]  # an algorithm, and its choices in YAML
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,20 @@ class Entry:
     """An algorithm in an instance: one that is private, with its promise, or one that is not."""
 
     algorithm: str  # as in a config
-    name: Name  # without its guarantee
     folder: str  # with its results
     seed: int  # trials of one seed have met the same games
     kind: Kind | None  # None: it is not private
     epsilon: float
     delta: float
     mean: Estimate
+    choices: Mapping[str, Any] = field(default_factory=dict)  # words that differ from their defaults, by dotted names
+    others: Mapping[str, Any] = field(default_factory=dict)  # numbers, and words that are tuned, likewise
+    swept: frozenset[str] = frozenset()  # parameters of which the config gives several values
+
+    @property
+    def player(self) -> Player:
+        """What an entry is compared as: the algorithm with its choices, at the best of its numbers."""
+        return self.algorithm, in_yaml(self.choices)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -108,22 +119,42 @@ class Row:
     entries: list[Entry]  # from the smallest mean on
 
     @cached_property
-    def names(self) -> dict[str, Entry]:
-        """Each name with the smallest mean that it has with any of its parameters."""
-        return {entry.name.base: entry for entry in reversed(self.entries)}
+    def players(self) -> dict[Player, Entry]:
+        """Each player with the smallest mean that it has with any of its numbers."""
+        return {entry.player: entry for entry in reversed(self.entries)}
+
+    def parameters(self, entry: Entry) -> str:
+        """What a config needs besides the algorithm's name, ε and δ, as far as it is a choice.
+
+        These are the choices; what is swept, or differs from another entry of the algorithm at the same ε and δ; what
+        sets its privacy, if this is no ε; and a given ε other than the one that is proved. A number of many digits is
+        computed, so that a config leaves it out.
+        """
+        given = entry.others.get("epsilon")
+        kin = [one for one in self.instance.entries if one.algorithm == entry.algorithm]
+        kin = kin if given is None else [one for one in kin if (one.epsilon, one.delta) == (entry.epsilon, entry.delta)]
+        differ = {
+            name: x
+            for name, x in entry.others.items()
+            if name not in ("epsilon", "delta")
+            and (name in entry.swept or (_written(x) and any(one.others.get(name) != x for one in kin)))
+        }
+        if given is not None and not math.isclose(given, entry.epsilon, rel_tol=1e-3):
+            differ["epsilon"] = given
+        return in_yaml({**entry.choices, **differ})
 
     @cached_property
     def unbeaten(self) -> list[Entry]:
-        """The entries that no other one beats; of several with one name, the first."""
-        kept: dict[str, Entry] = {}
+        """The entries that no other one beats; of several of one player, the first."""
+        kept: dict[Player, Entry] = {}
         for i, entry in enumerate(self.entries):
             if not any(self._beats(rival, entry) for rival in self.entries[:i]):
-                kept.setdefault(entry.name.base, entry)
+                kept.setdefault(entry.player, entry)
         return list(kept.values())
 
     def beaten(self, entry: Entry) -> int:
-        """How many other names an entry beats, even at their smallest means."""
-        return sum(self._beats(entry, other) for name, other in self.names.items() if name != entry.name.base)
+        """How many other players an entry beats, even at their smallest means."""
+        return sum(self._beats(entry, other) for player, other in self.players.items() if player != entry.player)
 
     def _beats(self, one: Entry, other: Entry) -> bool:
         pairs = max(1, len(self.entries) * (len(self.entries) - 1) // 2)
@@ -194,8 +225,51 @@ def _entry(read: Curves, curve: Measured, registry: Registry) -> Entry | None:
     if kind and delta > MOST_DELTA:
         return None
     numbers = {trial: float(x) for trial, x in (curve.pulls if read.timed else curve.finals).items()}
-    name, seed = curve.legend.without(["guarantee", "epsilon"]), int(read.config.get("seed", 0))
-    return Entry(curve.algorithm, name, read.folder.name, seed, kind, epsilon, delta, estimates.mean(numbers))
+    mean, seed = estimates.mean(numbers), int(read.config.get("seed", 0))
+    given = _own(curve.parameters["algorithm"])
+    choices, others = chosen(registry.rebuilt("algorithms", {"name": curve.algorithm, **given}))
+    return Entry(
+        curve.algorithm, read.folder.name, seed, kind, epsilon, delta, mean, choices, others, frozenset(curve.own)
+    )
+
+
+def chosen(player: Parameters, prefix: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters that are not at their defaults, by dotted names: words, and the others.
+
+    A word that `tuned` may choose is one of the others.
+    """
+    words: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, info in type(player).model_fields.items():
+        value, key = getattr(player, name), f"{prefix}{name}"
+        if isinstance(value, Parameters):
+            if not isinstance(info.default, Parameters) or info.default.name != value.name:
+                words[f"{key}.name"] = value.name
+            inner = chosen(value, f"{key}.")
+            words |= inner[0]
+            others |= inner[1]
+        elif value is not None and value != info.default:
+            word = isinstance(value, str | bool) and info.default is not None
+            (words if word else others)[key] = value
+    return words, others
+
+
+def _written(value: Any) -> bool:
+    """Whether a person would write this value in a config: a word, or a number of at most four digits."""
+    return not isinstance(value, int | float) or float(f"{value:.4g}") == value
+
+
+def in_yaml(parameters: Mapping[str, Any]) -> str:
+    """Parameters with dotted names as in the braces of an entry of a config: `first: 16, base: {name: exp3}`."""
+    nested: dict[str, Any] = {}
+    for name, value in parameters.items():
+        *path, last = name.split(".")
+        inside = nested
+        for part in path:
+            inside = inside.setdefault(part, {})
+        inside[last] = int(value) if isinstance(value, float) and value.is_integer() and value < 1e6 else value
+    text = yaml.safe_dump(nested, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf)
+    return text.strip().removeprefix("{").removesuffix("}")
 
 
 def _instance(read: Curves, curve: Measured) -> Instance:

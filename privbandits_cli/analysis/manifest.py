@@ -90,11 +90,13 @@ def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
 
 
 def _converted(plan: Plan, curve: Curve) -> dict[str, Any]:
-    """The ε that is proved for a private curve at the δ of the figure's axis, None if none is; else no entry."""
-    at = plan.experiment.keys.plot.at_delta
-    if at is None or curve.promised is None:
+    """Where a private curve stands on the axis of a figure by what is proved for it, None if nowhere; else no entry."""
+    plot, algorithm = plan.experiment.keys.plot, curve.algorithm
+    if plot.at_delta is None or curve.promised is None:
         return {}
-    return {"converted": curve.algorithm.epsilon_at(curve.setting, at)}
+    if plot.at_epsilon is None:
+        return {"converted": algorithm.epsilon_at(curve.setting, plot.at_delta)}
+    return {"converted": algorithm.people_at(curve.setting, plot.at_epsilon, plot.at_delta)}
 
 
 def _theory(curve: Curve) -> dict[str, Any] | str:

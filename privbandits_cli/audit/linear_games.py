@@ -331,19 +331,24 @@ class Bench:
         other = self.play(self.numbers._replace(**{kind: getattr(anew, kind) for kind in kinds}))
         return not np.array_equal(other.sums, self.first.sums, equal_nan=True)
 
-    def slack(self, *games: Game) -> float:
-        """How far equal sums may differ by rounding."""
-        return ROUNDING * math.sqrt(self.rounds) * max(float(np.abs(game.sums).max()) for game in games)
+    def slack(self, *games: Game, given: Floats | None = None) -> float:
+        """How far equal sums may differ by rounding; given: other losses that a game has.
 
-    def apart(self, game: Game, other: Game) -> tuple[int, int]:
-        """The first rounds, counted from 0, in which two games have other sums, and other points."""
-        sums = ~(np.abs(game.sums - other.sums) <= self.slack(game, other))
+        Noise may cancel a sum of losses, so that the result is small. It is then no less rounded.
+        """
+        added = [np.cumsum(losses, axis=0) for losses in (self.given, given) if losses is not None]
+        largest = max(float(np.abs(table).max()) for table in (*added, *(game.sums for game in games)))
+        return ROUNDING * math.sqrt(self.rounds) * largest
+
+    def apart(self, game: Game, other: Game, given: Floats | None = None) -> tuple[int, int]:
+        """The first rounds, from 0, in which two games have other sums, and other points; given: as for `slack`."""
+        sums = ~(np.abs(game.sums - other.sums) <= self.slack(game, other, given=given))
         return first_row(sums), first_row(~(np.abs(game.points - other.points) <= self.near))
 
     def compare(self, twin: Game, numbers: Dealt, given: Floats, start: int = 0) -> None:
         """Raise Refuted if the twin with these numbers and losses, from round `start`, has other sums or points."""
         sums, points, state = self.first
-        prefix, point = (start + t for t in self.apart(Game(sums[start:], points[start:], state), twin))
+        prefix, point = (start + t for t in self.apart(Game(sums[start:], points[start:], state), twin, given))
         if point < prefix:
             fields = self._carrier(point, numbers, given)
             raise Refuted(leak(self.start + point, "prefixes", "different points", "losses", fields))

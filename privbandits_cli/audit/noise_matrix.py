@@ -171,7 +171,7 @@ def _check(table: Bench, parts: list[Part], other: Floats, numbers: Dealt, by: f
     before, found = table.play(kept), table.play(numbers, other)
     moves = table.own(numbers) - table.own(kept)
     noise = np.transpose([part.effects @ moves[part.places] for part in parts])
-    slack = table.slack(before, found) * (1 + 2 * np.abs(moves).sum() / by)
+    slack = table.slack(before, found, given=other) * (1 + 2 * np.abs(moves).sum() / by)
     wrong = first_row(~(np.abs(found.sums - before.sums - sums_of(other) + sums_of(table.given) - noise) <= slack))
     if wrong < table.rounds:
         raise Refuted(f"prefix {table.start + wrong:,} {NOT_LINEAR.format(table.kind)}")
@@ -184,7 +184,7 @@ def odd_rounds(table: Bench, other: Floats) -> Ints:
     """
     sums = table.play(given=other).sums - table.first.sums
     grown = np.diff(sums, axis=0) - (other - table.given)[:-1]
-    return np.flatnonzero((~(np.abs(grown) <= 2 * table.slack(table.first))).any(axis=1))
+    return np.flatnonzero((~(np.abs(grown) <= 2 * table.slack(table.first, given=other))).any(axis=1))
 
 
 def sums_of(given: Floats) -> Floats:

@@ -340,7 +340,7 @@ def measured(table: Bench, own: Dealt | None = None, given: Floats | None = None
     by = size * table.target.stream("signs").choice([-1.0, 1.0], given.shape)
     hiding = Hiding(np.full(len(given) - 1, -1), np.zeros_like(given[1:]))
     loop, states = table.target.loop(measure, ahead=table.target.call(play_ahead)), np.repeat(table.target.state, 2)
-    plan = table.mark(), game, by, table.slack(game), table.near
+    plan = table.mark(), game, by, table.slack(game, given=given), table.near
     twice = table.start + loop(states, given, own, table.own(own), *plan, hiding) + 1
     if twice <= table.start + len(given):
         raise Refuted(f"in round {twice:,} the point depends on a random number that hides losses later")
@@ -352,7 +352,7 @@ def measured(table: Bench, own: Dealt | None = None, given: Floats | None = None
 def hidden_alone(table: Bench) -> bool:
     """Whether the sums of a twin can be made equal by numbers that first enter the next sum."""
     hiding, other = measured(table), next(table.others)
-    prefix, point = table.apart(table.first, moved_along(table, other, hiding)[1])
+    prefix, point = table.apart(table.first, moved_along(table, other, hiding)[1], other)
     return point < prefix or prefix == table.rounds or bool(hiding.where[prefix - 1] >= 0)
 
 
@@ -382,7 +382,8 @@ def followed(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> Dea
     Their losses are equal before round `start`. Raises Refuted if no numbers do this, or if B plays other points.
     """
     moved, twin = moved_along(table, other, hiding, start)
-    prefix, point = table.apart(Game(table.first.sums[start:], table.first.points[start:], table.first.state), twin)
+    sums, points, state = table.first
+    prefix, point = table.apart(Game(sums[start:], points[start:], state), twin, other)
     last = start + prefix - 1
     if prefix <= point and last + 1 < table.rounds and hiding.where[last] < 0:
         if table.mark()[last] == table.mark()[last + 2]:

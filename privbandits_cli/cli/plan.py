@@ -52,6 +52,7 @@ def plan(
       privbandits plan --arms 1 --null 0.1 --alternative 0.12 --epsilon 1
     """
     from privbandits_cli.actions import plan as planning
+    from privbandits_cli.actions import plan_words
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.received import shown
 
@@ -70,7 +71,7 @@ def plan(
         points = planning.rows(asked, drawn, simulate, seed, advance)
     table = planning.rows(asked, [*dict.fromkeys((*planning.EPSILONS, at))])
     if as_json:
-        print(dumps(planning.described(asked, found, table, points)))
+        print(dumps(plan_words.described(asked, found, table, points)))
     else:
         terminal.print_plan(asked, found, table)
     if plot is not None:

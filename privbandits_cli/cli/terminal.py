@@ -366,12 +366,12 @@ USERS = {  # how a design counts users: before the number, and behind it
 
 def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row]") -> None:
     """The designs of a study in words, and their users over ε."""
-    from privbandits_cli.actions import plan
+    from privbandits_cli.actions import plan, plan_words
 
-    for paragraph in (plan.opening(asked, designs[0].epsilon), *plan.advice(asked, designs)):
+    for paragraph in (plan_words.opening(asked, designs[0].epsilon), *plan_words.advice(asked, designs)):
         print(filled(paragraph) + "\n")
-    for number, row in plan.numbered(designs):
-        words, (before, behind) = plan.explained(asked, row), USERS[row.design]
+    for number, row in plan_words.numbered(designs):
+        words, (before, behind) = plan_words.explained(asked, row), USERS[row.design]
         users = f"{before}{row.users:,}{behind}" if row.users else "not simulated"
         print(f"{number} {words.title}: {users}".strip())
         for name, text in (
@@ -386,12 +386,12 @@ def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row
     made = {epsilon: {row.design: row for row in table if row.epsilon == epsilon} for epsilon in plan.ordered(table)}
     shown = [design for design in heads if any(design in rows for rows in made.values())]
     cells = [
-        [plan.level(epsilon), *(f"{rows[design].users:,}" for design in shown), f"{rows['one_shot'].price:.2f}"]
+        [plan_words.level(epsilon), *(f"{rows[design].users:,}" for design in shown), f"{rows['one_shot'].price:.2f}"]
         for epsilon, rows in made.items()
     ]
     print_table(["ε", *(heads[design] for design in shown), "price of 1"], cells)
     print()
-    for paragraph in plan.closing(asked):
+    for paragraph in plan_words.closing(asked):
         print(filled(paragraph))
 
 

@@ -79,8 +79,11 @@ def _plotted(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.plot.over and (keys.plot.price or keys.plot.slopes or keys.game != "bandit"):
         instead = "leave out `price` and `slopes`" if keys.game == "bandit" else "it is known of the game bandit only"
         yield Error(("plot", "over"), f"regrets are multiples of one thing, here of a lower bound: {instead}")
-    if keys.plot.at_delta and keys.plot.against != "epsilon":
+    if keys.plot.at_delta and not keys.plot.at_epsilon and keys.plot.against != "epsilon":
         yield Error(("plot", "at_delta"), "it says where curves stand on an axis of ε: write `against: epsilon`")
+    if keys.plot.at_epsilon and not (keys.plot.at_delta and keys.plot.against == "rounds_per_person"):
+        instead = "write `against: rounds_per_person` and a δ, `at_delta`"
+        yield Error(("plot", "at_epsilon"), f"it says where curves stand on an axis of rounds per person: {instead}")
     if keys.plot.slopes and not keys.plot.against:
         yield Error(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 
@@ -202,7 +205,7 @@ def _axis_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
     spread = {name for variant in players for name in variant.parameters.described() if not swept}
     swept |= {key: listed(getattr(keys, key)) for key in SWEEPABLE if isinstance(getattr(keys, key), list)}
     named = [
-        ("against", "" if keys.plot.at_delta else keys.plot.against),
+        ("against", "" if keys.plot.placed else keys.plot.against),
         ("worst", keys.plot.worst),
         *(("best", name) for name in keys.plot.best or ()),
     ]

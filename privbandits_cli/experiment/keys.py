@@ -89,6 +89,12 @@ class Plot(_Section):
         lt=1,
         description="with `against: epsilon`: place each private curve at the ε that is proved for it at this δ",
     )
+    at_epsilon: float | None = Field(
+        None,
+        gt=0,
+        description="with `against: rounds_per_person` and `at_delta`: place each private curve at the most rounds of "
+        "one person for which this ε is proved",
+    )
     worst: str = Field("", description="draw only the value of this swept parameter with the largest regret")
     best: list[str] | None = Field(
         None, description="of curves that differ in these swept parameters only, draw the one with the smallest regret"
@@ -112,6 +118,11 @@ class Plot(_Section):
         "mean regret of every learner that is as private",
     )
     slopes: bool = Field(False, description="fit the slope of the log mean regret against the logarithm of `against`")
+
+    @property
+    def placed(self) -> bool:
+        """Whether curves stand at what is proved for them, not at the parameters that set their privacy."""
+        return self.at_delta is not None
 
     @property
     def folded(self) -> set[str]:

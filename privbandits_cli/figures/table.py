@@ -20,7 +20,7 @@ from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.rates import Rate, Theory
 from privbandits_cli.analysis.statistics import FEWEST_TRIALS
 from privbandits_cli.analysis.theories import Game, theory_between, theory_of
-from privbandits_cli.experiment.keys import LEVEL, Price, Summary
+from privbandits_cli.experiment.keys import LEVEL, Plot, Price, Summary
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import answers, prices
@@ -226,7 +226,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     if plot.over:
         panels, more = _over(panels)
         remarks += more
-    at = f" at δ = {plot.at_delta:g}" if plot.at_delta else ""
+    at = f" at {_level(plot)}" if plot.placed else ""
     floors = [curve.legend.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
         panels=panels,
@@ -261,28 +261,38 @@ def _over(panels: Mapping[Name, list[Line]]) -> tuple[dict[Name, list[Line]], li
     return made, [asymptotic] + [f"no lower bound, so left out: {', '.join(every)}"] * bool(every)
 
 
+def _level(plot: Plot) -> str:
+    """The privacy at which curves stand on the axis."""
+    epsilon = f"ε = {at_most(plot.at_epsilon)}, " if plot.at_epsilon else ""
+    return f"{epsilon}δ = {at_most(plot.at_delta, 2)}"
+
+
 def _kinds(found: Curves) -> list[str]:
     """What ε means for which lines of an axis of ε, if it does not mean the same for all; who has no place there.
 
     The δ of a line is the largest of its points, at which all of them are private.
     """
-    against, at = found.plot.against, found.plot.at_delta
-    if against != "epsilon":
+    against, at = found.plot.against, found.plot.placed
+    if not at and against != "epsilon":
         return []
     known, names = dict(Registry().every("algorithms")), dict[tuple[str, str], dict[str, None]]()
     for line in (line for members in found.panels().values() for line in found.lines(members)):
         deltas = [delta for _, delta in filter(None, map(_guarantee, line))]
         if against in line[0].swept and deltas:
-            who = "one report" if getattr(known.get(line[0].algorithm), "local", False) else "a game"
-            level = "" if at else f"δ = {at_most(max(deltas), 2)}"
-            names.setdefault((who, level), {})[found.line_name(line[0]).base] = None
+            local = getattr(known.get(line[0].algorithm), "local", False)
+            who = "a person" if found.plot.at_epsilon else "one report" if local else "a game"
+            level, name = "" if at else f"δ = {at_most(max(deltas), 2)}", found.line_name(line[0]).base
+            names.setdefault((who, level), {})[name] = None
     most = max(names, key=lambda meaning: len(names[meaning]), default=("", ""))
     others = []
     for meaning, own in names.items():
-        apart = ", ".join(part for part, usual in zip(meaning, most, strict=True) if part != usual)
-        others += [f"{' and '.join(own)} ({apart})"] if apart else []
+        apart = [part for part, usual in zip(meaning, most, strict=True) if part != usual]
+        told = ", ".join(part for part in apart if not all(part in name for name in own))
+        others += [" and ".join(own) + (f" ({told})" if told else "")] if apart else []
     notes = [f"ε is that of {', '.join(filter(None, most))}, but for {', '.join(others)}"] if others else []
-    none = f"no ε is proved at this δ, so left out: {', '.join(dict.fromkeys(found.unplaced))}"
+    most_of = found.plot.at_epsilon
+    lack = f"ε = {at_most(most_of)} is proved not even for one round" if most_of else "no ε is proved at this δ"
+    none = f"{lack}, so left out: {', '.join(dict.fromkeys(found.unplaced))}"
     return notes + [none] * bool(found.unplaced)
 
 
@@ -386,7 +396,7 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
             bulk = line.bulk and line.bulk.repeated(2)
             line = replace(line, x=ends, regret=level, below=none, above=none, bulk=bulk, level=True)
         else:
-            between = "" if found.plot.at_delta else against  # the parameters between two such points are not known
+            between = "" if found.plot.placed else against  # the parameters between two such points are not known
             line = line if game is None else _with_theory(line, joined, game, between)
             line = _with_slope(line, joined) if found.plot.slopes and len(joined) > 1 else line
         lines.append(line)

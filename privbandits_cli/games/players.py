@@ -10,6 +10,7 @@ from inspect import isfunction
 from typing import Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
 from privbandits_cli.accounting.guarantee import Guarantee, group, leading, people, person
+from privbandits_cli.accounting.rounding import COMPUTED
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.views import View
@@ -270,6 +271,22 @@ class Algorithm(Parameters):
         found = self.promise(setting, delta)
         proved = found is not None and found.status != "paper" and found.delta <= delta and found.epsilon < math.inf
         return found.epsilon if found is not None and proved else None
+
+    def people_at(self, setting: Setting, epsilon: float, delta: float) -> int | None:
+        """The most rounds of one person, up to the horizon, for which ε is proved at δ; None if not even for one."""
+
+        def proved(rounds: int) -> bool:
+            found = self.epsilon_at(setting._replace(rounds_per_person=rounds), delta)
+            return found is not None and found <= epsilon * (1 + 10.0**-COMPUTED)
+
+        low, high = 0, 1
+        while high <= setting.horizon and proved(high):
+            low, high = high, 2 * high
+        high = min(high, int(setting.horizon) + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if proved(middle) else (low, middle)
+        return low or None
 
     def stated_delta(self, setting: Setting) -> float:
         """The δ of the bound to quote: the parameter δ, T^-2 if left out; 0 if designed to be private without one."""

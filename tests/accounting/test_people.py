@@ -207,6 +207,28 @@ def test_local_reports_by_hand():
     assert algorithm.promise(people(rounds)).epsilon == 32.0  # in a legend, which has δ = 0
 
 
+def test_gaussian_reports_are_composed():
+    """Each report has noise of its own: m of them have √m times the μ of one, not m times."""
+    algorithm = make("rw_ftpl", epsilon=1.0, delta=1e-6)
+    game = Setting(2**12, 10, space=Simplex(10))
+    mu = gaussian.mu_of(1.0, 1e-6)
+    for m in (1, 4, 64):
+        promised = algorithm.tuned(game).promise(people(m, game), 1e-6)
+        assert promised.epsilon == pytest.approx(normal_epsilon(math.sqrt(m) * mu, 1e-6), rel=1e-9)
+
+
+def test_the_most_rounds_of_a_person_are_found():
+    """One sum may hold all rounds, so ε = 1/m hides m; of Gaussian reports 1/μ² of the wanted μ; never beyond T."""
+    game = Setting(100, 10, space=Simplex(10))
+    for m in (1, 2, 3, 7, 64, 100):
+        assert make("rnm_ftnl", epsilon=1 / m).people_at(game, 1.0, 1e-6) == m
+    assert make("rnm_ftnl", epsilon=1 / 101).people_at(game, 1.0, 1e-6) == 100
+    assert make("rnm_ftnl", epsilon=1.01).people_at(game, 1.0, 1e-6) is None
+    wanted, own = (gaussian.mu_of(epsilon, 1e-6) for epsilon in (1.0, 0.2))
+    found = make("rw_ftpl", epsilon=0.2, delta=1e-6).tuned(game).people_at(game, 1.0, 1e-6)
+    assert found == math.floor((wanted / own) ** 2) > 1
+
+
 def test_the_table_of_the_page_is_right():
     n, page = 2**16 - 1, (ROOT / "docs/privacy/people.md").read_text()
     laws = [("tree", "gaussian", "none"), ("square_root", "gaussian", "fresh"), ("blt", "gaussian", "fresh")]

@@ -43,7 +43,7 @@ def test_a_printed_bound_is_on_its_side_of_the_value():
 def test_a_guarantee_is_printed_rounded_up():
     assert str(Guarantee(1.5039, 1.4551915228366852e-11, "", "proved")) == "ε = 1.504, δ = 1.5e-11"
     assert str(Guarantee(8.2981, 0.0, "", "proved")) == "ε = 8.299"
-    assert pair(8.29810001, 1.1e-7, 8) == "ε = 8.2981001, δ = 1.1e-07"
+    assert pair(8.29810001, 1.1e-7, 8) == "ε = 8.2981001, δ = 1.1e-7"
     assert pair(math.inf, 0.0) == "ε = ∞"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.actions import plan
+from privbandits_cli.actions import plan, plan_words
 from privbandits_cli.identification.designs import one_shot_test
 from tests.best_arm_reference import PLANS, SAMPLES
 
@@ -166,10 +166,10 @@ def test_rows_of_a_test():
     rows = plan.rows(asked, [1.0], 64)
     assert [one.design for one in rows] == ["floor", "one_shot", "sequential"]
     assert rows[0].users == 7 and rows[1].users == 44 and rows[2].mean > 200  # 321 in the reference
-    assert "more than design 1" in plan.explained(asked, rows[2]).how
+    assert "more than design 1" in plan_words.explained(asked, rows[2]).how
     long = plan.question(1, None, 0.05, null=0.5, alternative=0.51)
     free = row(long, math.inf, "sequential", runs=16)
-    assert free.mean < row(long, math.inf, "one_shot").users and "more than" not in plan.explained(long, free).how
+    assert free.mean < row(long, math.inf, "one_shot").users and "more than" not in plan_words.explained(long, free).how
 
 
 # ------------------------------------------------------------------------------------------ words
@@ -179,7 +179,7 @@ def test_rows_of_a_test():
 @pytest.mark.parametrize("asked", [FIVE, plan.question(2, 0.01, 0.001, 0.03), plan.question(3, 0.1, 0.05, 0.9)])
 def test_each_design_says_its_numbers(asked, epsilon):
     rows = {one.design: one for one in plan.rows(asked, [epsilon], 0)}
-    words = {design: plan.explained(asked, one) for design, one in rows.items()}
+    words = {design: plan_words.explained(asked, one) for design, one in rows.items()}
     text = " ".join(part for each in words.values() for part in each if part)
     assert f"{rows['one_shot'].each:,} users" in words["one_shot"].how
     assert ("Laplace" in text) == ("private" in words["floor"].how) == (epsilon == 0.5)
@@ -189,7 +189,12 @@ def test_each_design_says_its_numbers(asked, epsilon):
 
 
 def test_shares_are_not_rounded_up():
-    assert [plan.share(value) for value in (0.95, 0.975, 0.999999, 1 - 0.05)] == ["95 %", "97.5 %", "99.999 %", "95 %"]
+    assert [plan_words.share(value) for value in (0.95, 0.975, 0.999999, 1 - 0.05)] == [
+        "95 %",
+        "97.5 %",
+        "99.999 %",
+        "95 %",
+    ]
 
 
 ERRORS = [

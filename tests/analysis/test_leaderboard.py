@@ -1,13 +1,14 @@
 """The leaderboard: who is compared with whom, and what a significant difference is."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from privbandits_cli.analysis import estimates
-from privbandits_cli.analysis.leaderboard import KINDS, Entry, Instance, Kind, Row, instances, kinds
-from privbandits_cli.experiment.names import Name
+from privbandits_cli.analysis.leaderboard import KINDS, Entry, Instance, Kind, Row, chosen, in_yaml, instances, kinds
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import committed
 
 CENTRAL = Kind(0)
@@ -15,7 +16,7 @@ CENTRAL = Kind(0)
 
 def entry(name, mean, epsilon=1.0, delta=0.0, kind=CENTRAL, spread=10.0, trials=40, seed=0, game=0):
     x = mean + spread * np.random.default_rng(seed).standard_normal(trials)
-    return Entry("dp_se", Name(name), "fig", game, kind, epsilon, delta, estimates.mean(dict(enumerate(x.tolist()))))
+    return Entry(name, "fig", game, kind, epsilon, delta, estimates.mean(dict(enumerate(x.tolist()))))
 
 
 def instance(*entries):
@@ -27,7 +28,7 @@ def unbeaten(entries):
 
 
 def names(found):
-    return [str(one.name) for one in found]
+    return [one.algorithm for one in found]
 
 
 def test_of_two_that_differ_clearly_one_is_beaten_and_of_two_that_do_not_none_is():
@@ -87,11 +88,11 @@ def test_equal_laws_are_seldom_said_to_differ():
 def test_one_wild_trial_decides_nothing():
     calm, wild = entry("calm", 300), entry("wild", 100, seed=1)
     regrets = wild.mean.regrets | {0: 4000.0}
-    wild = Entry("dp_se", Name("wild"), "fig", 0, Kind(0), 1.0, 0.0, estimates.mean(regrets))
+    wild = Entry("wild", "fig", 0, Kind(0), 1.0, 0.0, estimates.mean(regrets))
     assert sorted(names(unbeaten([calm, wild]))) == ["calm", "wild"]
 
 
-def test_those_that_an_entry_beats_are_counted_by_name():
+def test_those_that_an_entry_beats_are_counted_by_player():
     every = [
         entry("a", 100),
         *(entry("b", 200 + k, seed=k) for k in (1, 2)),
@@ -99,7 +100,47 @@ def test_those_that_an_entry_beats_are_counted_by_name():
         entry("d", 300),
     ]
     row = Row(instance(*every), 1.0, sorted(every, key=lambda one: one.mean.value))
-    assert {one.name.base: row.beaten(one) for one in row.unbeaten} == {"a": 2, "c": 2}
+    assert {one.algorithm: row.beaten(one) for one in row.unbeaten} == {"a": 2, "c": 2}
+
+
+def made(name, **given):
+    return Registry().rebuilt("algorithms", {"name": name, **given})
+
+
+def test_choices_are_words_that_differ_from_their_defaults():
+    assert chosen(made("dp_klucb", epsilon=1, width="asymptotic")) == ({}, {"epsilon": 1.0})
+    safe = chosen(made("dp_klucb", epsilon=1, width="optimal", first=16))
+    assert safe == ({"width": "optimal"}, {"epsilon": 1.0, "first": 16.0})
+    tsallis = {"name": "tsallis_inf"}
+    assert chosen(made("dp_reduction", epsilon=1, base=tsallis))[0] == {"base.name": "tsallis_inf"}  # base: required
+    plain, words = made("dp_exp3_lap", epsilon=1, base={"name": "exp3", "gamma": 0.5}), {"base.gamma": 0.5}
+    assert chosen(plain) == ({}, {"epsilon": 1.0} | words)  # the usual base
+
+
+def test_parameters_are_written_as_in_a_config():
+    import yaml
+
+    text = in_yaml({"width": "optimal", "first": 16.0, "base.name": "exp3", "base.gamma": 0.5, "log": "2"})
+    assert text == "width: optimal, first: 16, base: {name: exp3, gamma: 0.5}, log: '2'"
+    nested = {"width": "optimal", "first": 16, "base": {"name": "exp3", "gamma": 0.5}, "log": "2"}
+    assert yaml.safe_load(f"{{{text}}}") == nested
+
+
+def test_a_row_says_what_a_config_needs():
+    def given(mean, epsilon=1.0, seed=0, swept=(), **others):
+        own = {"epsilon": 1.0} | others
+        return replace(entry("dp_x", mean, epsilon, seed=seed), others=own, swept=frozenset(swept))
+
+    usual, first = given(100, eta=0.123456, bonus=3.0), given(101, first=16.0, eta=0.654321, bonus=3.0, seed=1)
+    row = Row(instance(usual, first), 1.0, [usual, first])
+    assert [row.parameters(one) for one in (usual, first)] == ["", "first: 16"]  # η is computed, the bonus is the same
+    alone = given(100, swept=["gamma"], gamma=0.01, eta=0.5)
+    assert Row(instance(alone), 1.0, [alone]).parameters(alone) == "gamma: 0.01"
+    other = given(100, epsilon=0.02)  # less is proved than the ε that is given
+    assert Row(instance(other), 1.0, [other]).parameters(other) == "epsilon: 1"
+    no_epsilon = replace(entry("adac_ucb", 100), others={"rho": 0.5})
+    twin = replace(entry("adac_ucb", 90, epsilon=2.0), others={"rho": 0.9})
+    assert Row(instance(no_epsilon, twin), 1.0, [no_epsilon]).parameters(no_epsilon) == "rho: 0.5"
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +154,7 @@ def test_committed_results_become_instances(played):
     worst = [one for one in played if one.adversary == "pareto"]
     assert worst and all("worst" in one.title and one.rounds == 10_000_000 for one in worst)
     (c2,) = (one for one in played if one.rounds == 1_000_000)
-    assert names(c2.plain())[0].startswith("KL-UCB")
+    assert names(c2.plain())[0] == "kl_ucb"
     rows = {row.epsilon: row for row in c2.rows(Kind(2))}
     assert all(one.kind == Kind(2) and one.epsilon <= 0.5 * (1 + 1e-6) for one in rows[0.5].unbeaten)
     assert all(one.mean.trials == 100 for one in c2.entries)

@@ -338,6 +338,19 @@ def test_noisy_losses_of_a_box_in_a_short_game():
     assert audit(make("dp_scrible", epsilon=2.0).tuned(known), known).verdict == "CONSISTENT"
 
 
+@pytest.mark.parametrize("horizon", some([64, 512], 64))
+def test_little_noise_that_cancels_losses_is_audited(horizon):
+    """Moves of the numbers cancel the losses of a twin of a game without losses, up to the rounding of their sum."""
+    known = setting(Simplex(2), horizon)
+    for epsilon in (1e4, 1e8):
+        algorithm = make("dp_ftrl", epsilon=epsilon).tuned(known)
+        found = audit(algorithm, known)
+        assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(epsilon, rel=1e-6)
+        claimed = algorithm.state(known)
+        claimed["counter"]["scale"] *= 0.99
+        assert audit(algorithm, known, state=claimed).verdict == "VIOLATION"
+
+
 def test_algorithms_without_a_guarantee_are_not_auditable():
     for name, space in (("ftrl", Simplex(3)), ("ftpl", Cube(2)), ("scrible", Sphere(2))):
         found = audit(make(name).tuned(setting(space)), setting(space))

@@ -1,19 +1,21 @@
 """The page of the leaderboard: each committed adversary has a question, and cells say what the results say."""
 
 import re
+import shlex
+import subprocess
 import sys
 
 import pytest
 
 from privbandits_cli.analysis.folder import read_config
 from privbandits_cli.analysis.leaderboard import Instance, Kind, instances
-from privbandits_cli.experiment.config import keys_of
+from privbandits_cli.experiment.config import keys_of, load
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, committed
 
 sys.path.append(str(ROOT / "docs"))  # as conf.py does
 
-from _generate import leaderboard
+from _generate import experiments, leaderboard
 
 
 def test_each_instance_belongs_to_one_question():
@@ -47,9 +49,32 @@ def test_the_page_answers_with_what_the_rows_have(played):
     first, (low, high) = row.unbeaten[0], row.unbeaten[0].interval
     cell = f"**{first.mean.value:,.0f}** ({low:,.0f} to {high:,.0f})"
     assert cell in sections[2] and f"../algorithms/{first.algorithm}.md" in sections[2]
-    (line,) = (line for line in short.splitlines() if "local privacy" in line and "fixed means" in line)
-    assert f"{first.name.base} (1 of 1)" not in line  # markup, and a link
-    assert f"](../algorithms/{first.algorithm}.md) (1 of 1)" in line.split("|")[3]
+    (line,) = (line for line in short.splitlines() if "#board-arms-with-fixed-means-local-privacy" in line)
+    name, words = first.player
+    assert f"[`{name}`](../algorithms/{name}.md) `{words}` (1 of 1)" in line.split("|")[4]
+
+
+def test_every_question_says_what_was_not_played(played):
+    short = "\n".join(leaderboard.written(played)).partition("\n(board-")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in short.splitlines()[4:] if line]
+    asked = [row[0] for row in rows if row[0]]
+    assert asked == [question.head for question in leaderboard.QUESTIONS]
+    heavy = asked.index("Heavy-tailed gains")
+    (central,) = (row for row in rows if row[0] == asked[heavy])
+    assert central[2].startswith("nothing played: the smallest ε is ") and central[5].startswith("as for ε ≤ 1")
+    (table_row,) = (row for row in rows if row[0] == "A table, or a log of clicks")
+    assert table_row[2:] == ["nothing played"] * 4  # these two experiments play no table
+
+
+def test_what_a_section_says_to_run_can_be_run():
+    tables = instances([committed() / "results" / "oracle_iris"])
+    page = "\n".join(leaderboard.written(tables))
+    (command,) = re.findall(r"`privbandits run (.*)`", page)
+    config, *overrides = shlex.split(command)
+    assert "**Below ε = 1 nothing was played here**" in page
+    experiment = load(ROOT / "configs" / f"{config}.yaml", overrides)
+    (algorithm,) = experiment.algorithms
+    assert algorithm.parameters.epsilon == 0.5
 
 
 def test_figures_and_algorithms_that_are_linked_exist(played):
@@ -57,3 +82,13 @@ def test_figures_and_algorithms_that_are_linked_exist(played):
     for name in set(re.findall(r"\(#experiment-(\w+)\)", page)):
         assert read_config(ROOT / "results" / name) and (ROOT / "results" / name / f"{name}.png").is_file()
     assert set(re.findall(r"algorithms/(\w+)\.md", page)) <= set(Registry().names("algorithms"))
+
+
+def test_only_committed_results_are_on_pages(tmp_path, monkeypatch):
+    for name in ("fig1", "fig1-smoke"):
+        (tmp_path / "results" / name).mkdir(parents=True)
+        (tmp_path / "results" / name / "manifest.json").write_text("{}")
+    for command in (["init", "-q"], ["add", "results/fig1"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(experiments, "ROOT", tmp_path)
+    assert experiments.committed.__wrapped__() == {"fig1"}

@@ -40,7 +40,7 @@ def test_a_note_can_be_revised_and_taken_away():
 @pytest.mark.parametrize(
     ("label", "guarantee", "legend"),
     [
-        (Name("A", {"guarantee": "ε = 8.298, δ = 1e-06"}), (8.2981, 1e-6), "A (ε = 8.299, δ = 1e-06)"),
+        (Name("A", {"guarantee": "ε = 8.298, δ = 1e-06"}), (8.2981, 1e-6), "A (ε = 8.299, δ = 1e-6)"),
         (Name("A", {"guarantee": "ε = 8.298"}), (8.2981, 0.0), "A (ε = 8.299)"),
         (Name("A, δ = 1e-6", {"guarantee": "ε = 8.298, δ = 1e-06"}), (8.2981, 1e-6), "A, δ = 1e-6 (ε = 8.299)"),
         (Name("A", {"delta": "delta = 0.1", "guarantee": "ε = 1, δ = 0.1"}), (1.0, 0.1), "A (ε = 1, δ = 0.1)"),

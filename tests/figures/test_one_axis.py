@@ -106,7 +106,7 @@ def test_curves_stand_at_the_epsilon_of_their_guarantee(tmp_path):
     answers = [x for label, xs in at.items() if label.startswith("LDP-UCB") for x in xs]
     assert answers == pytest.approx([1.0, 3.0])  # one line, though two entries
     level = next(line for line in lines if line.algorithm == "kl_ucb")
-    assert level.level and found.x_label == "ε at δ = 1e-06"
+    assert level.level and found.x_label == "ε at δ = 1e-6"
     assert found.remarks == ("ε is that of a game, but for LDP-UCB (one report)",)
     plain = table.read(tmp_path / "out", against="epsilon")
     assert plain.x_label == found.x_label  # `--kind against=epsilon` is the config's own axis
@@ -148,11 +148,54 @@ def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
         assert shown == ("ε is that of a game, δ = 0.01, but for DP-EXP3-Lap (δ = 0)",)
 
 
+@pytest.mark.usefixtures("no_figure")
+def test_a_label_that_states_delta_is_not_told_it_again(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    for label, told in (("EXP3-τ, δ = 1e-6", "EXP3-τ, δ = 1e-6"), ("blocks", "blocks (δ = 1e-6)")):
+        blocks = f'{{name: exp3_tau, label: "{label}", tau: certified, epsilon: [1, 4], delta: 1e-6}}'
+        entries = f"[{blocks}, {{name: dp_exp3_lap, epsilon: [1, 4]}}, {{name: dp_klucb, epsilon: [1, 4]}}]"
+        text = MIXED.split("algorithms:")[0] + f"algorithms: {entries}\nsummary: {{centre: mean}}\n"
+        path.write_text(text + "plot: {against: epsilon}\n")
+        run.run(make_plan(load(path, ["horizon=100"])), Store(tmp_path / label), Engine(), 1, [])
+        remarks = table.read(tmp_path / label).remarks
+        assert remarks == (f"ε is that of a game, δ = 0, but for {told}",)
+
+
 def test_a_delta_of_the_axis_needs_an_axis_of_epsilon(tmp_path):
     path = tmp_path / "mixed.yaml"
     path.write_text(MIXED.replace("against: epsilon, ", ""))
     with pytest.raises(ConfigError, match="it says where curves stand on an axis of ε: write `against: epsilon`"):
         load(path)
+
+
+@pytest.mark.usefixtures("no_figure")
+def test_curves_stand_at_the_rounds_of_a_person_that_they_hide(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    text = MIXED.replace("dp_klucb, epsilon: [0.5, 2]", "dp_klucb, epsilon: [0.1, 0.3, 2]")
+    text = (
+        text.replace("rho: [0.01, 0.1]", "rho: [0.001, 0.01, 0.1]").split("  - {name: dp_ucb")[0]
+        + "summary: {centre: mean}\n"
+    )
+    path.write_text(text + "plot: {against: rounds_per_person, at_epsilon: 1, at_delta: 1e-6}\n")
+    run.run(make_plan(load(path)), Store(tmp_path / "out"), Engine(), 1, [])
+    found = table.read(tmp_path / "out")
+    (lines,) = found.panels.values()
+    at = {line.label: line.x.tolist() for line in lines if not line.level}
+    allowed = gaussian.mu_of(1.0, DELTA)
+    most = [math.floor(allowed / math.sqrt(2 * rho)) for rho in (0.1, 0.01, 0.001)]
+    assert at["DP-KLUCB"] == [3.0, 10.0] and most == [0, 1, 5]
+    assert at["AdaC-UCB"] == [1.0, 5.0]  # the third one hides not even one round
+    assert found.x_label == "rounds per person at ε = 1, δ = 1e-6"
+    left = "ε = 1 is proved not even for one round, so left out: DP-KLUCB (ε = 2), AdaC-UCB ("
+    assert found.remarks[-1].startswith(left)
+
+
+def test_rounds_of_a_person_need_their_axis_and_a_delta(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    for plot in ("against: epsilon, at_epsilon: 1, at_delta: 1e-6", "against: rounds_per_person, at_epsilon: 1"):
+        path.write_text(MIXED.replace("against: epsilon, at_delta: 1e-6", plot))
+        with pytest.raises(ConfigError, match="write `against: rounds_per_person` and a δ, `at_delta`"):
+            load(path)
 
 
 def test_curves_without_a_guarantee_at_that_delta_are_left_out(tmp_path):

@@ -165,7 +165,7 @@ def test_what_all_curves_share_is_in_the_title_once():
     assert plot.figure(table_of_panels(same, same)).get_suptitle() == "ε = 1, δ = 1e-06"
     free = replace(rising(1)[0], label=Name("free"), private=False)
     assert shown.shared_notes([*same, free])[1] == "private curves: ε = 1, δ = 1e-06"
-    assert shown.shared_notes(named("ε = 1, δ = 1e-06", "ε = 1"))[1] == "ε = 1, δ ≤ 1e-06"
+    assert shown.shared_notes(named("ε = 1, δ = 1e-06", "ε = 1"))[1] == "ε = 1, δ ≤ 1e-6"
     assert shown.shared_notes(named("ε = 1", "ε = 2"))[1] == ""
     twins = [
         replace(line, label=Name("A", notes)) for line, notes in zip(same, ({"guarantee": "ε = 1"}, {}), strict=True)
