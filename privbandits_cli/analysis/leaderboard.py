@@ -145,16 +145,22 @@ class Row:
 
     @cached_property
     def unbeaten(self) -> list[Entry]:
-        """The entries that no other one beats; of several of one player, the first."""
-        kept: dict[Player, Entry] = {}
-        for i, entry in enumerate(self.entries):
-            if not any(self._beats(rival, entry) for rival in self.entries[:i]):
-                kept.setdefault(entry.player, entry)
-        return list(kept.values())
+        """The entries that no other one beats, and whose mean cannot be twice that of another; once a player."""
+        kept = [e for i, e in enumerate(self.entries) if not any(self._beats(rival, e) for rival in self.entries[:i])]
+        narrow = [entry for entry in kept if not self._wide(entry)]
+        first: dict[Player, Entry] = {}
+        for entry in narrow or kept:
+            first.setdefault(entry.player, entry)
+        return list(first.values())
 
     def beaten(self, entry: Entry) -> int:
         """How many other players an entry beats, even at their smallest means."""
         return sum(self._beats(entry, other) for player, other in self.players.items() if player != entry.player)
+
+    def _wide(self, entry: Entry) -> bool:
+        """Whether its interval reaches beyond twice the upper end of another entry."""
+        least = min(other.interval[1] for other in self.entries if other.delta <= entry.delta)
+        return entry.interval[1] > 2 * least > 0
 
     def _beats(self, one: Entry, other: Entry) -> bool:
         pairs = max(1, len(self.entries) * (len(self.entries) - 1) // 2)

@@ -92,6 +92,15 @@ def test_one_wild_trial_decides_nothing():
     assert sorted(names(unbeaten([calm, wild]))) == ["calm", "wild"]
 
 
+def test_an_entry_whose_mean_may_be_twice_as_large_is_not_named():
+    steady, wild = entry("steady", 300), entry("wild", 250, seed=1)
+    regrets = wild.mean.regrets | {0: 12_000.0}  # a mean of about 540 ± 600
+    wild = Entry("wild", "fig", 0, Kind(0), 1.0, 0.0, estimates.mean(regrets))
+    assert names(unbeaten([steady, wild])) == ["steady"]
+    assert sorted(names(unbeaten([entry("steady", 600), wild]))) == ["steady", "wild"]
+    assert names(unbeaten([wild])) == ["wild"]
+
+
 def test_those_that_an_entry_beats_are_counted_by_player():
     every = [
         entry("a", 100),
