@@ -476,7 +476,7 @@ class Optimist:
     def __init__(self, algorithm: Algorithm, n_arms: int, horizon: float, laplace: Callable[[], float]) -> None:
         self.algorithm, self.n_arms, self.horizon, self.laplace = algorithm, n_arms, horizon, laplace
         self.reports: list[list[float]] = [[] for _ in range(n_arms)]
-        self.t = 1
+        self.t, self.foul = 1, None  # what of the game is replaced
 
     def choose(self, uniform: Callable[[], float]) -> int:
         self.uniform = uniform
@@ -496,12 +496,19 @@ class Optimist:
         return gain if abs(gain) <= bound else 0.0
 
 
+def limit(algorithm: Algorithm, factor: float = 1.0) -> float:
+    """The B at which α outliers of B, each magnified by the factor, move a mean as far as cutting may: αcB = u/B^v."""
+    share = factor * algorithm.alpha
+    return (algorithm.u / share) ** (1 / (1 + algorithm.v)) if share else math.inf
+
+
 class RobustUcb(Optimist):
     """Bubeck et al. 2013; ln t² of t = 2 in round 1."""
 
     def report(self, gain: float, n: int) -> float:
         v, u = self.algorithm.v, self.algorithm.u
-        return self.truncated(gain, (u * n / (2 * math.log(max(2, self.t)))) ** (1 / (1 + v)))
+        bound = (u * n / (2 * math.log(max(2, self.t)))) ** (1 / (1 + v))
+        return self.truncated(gain, min(bound, limit(self.algorithm)))
 
     def bonus(self, n: int) -> float:
         v, u = self.algorithm.v, self.algorithm.u
@@ -519,17 +526,32 @@ class Local(Optimist):
 
 
 class LdpRobustUcb(Local):
-    """Zhou & Zhang 2024; ln t⁴ of t = 2 in round 1."""
+    """Zhou & Zhang 2024, and the same with bits ±cB in place of noise; ln t⁴ of t = 2 in round 1."""
+
+    def __init__(self, *given) -> None:
+        super().__init__(*given)
+        self.bits = self.algorithm.report == "bernoulli"
+        odds = math.exp(self.algorithm.epsilon)
+        self.c = (odds + 1) / (odds - 1) if self.bits else 1 / self.algorithm.epsilon  # what privacy costs a report
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        return Optimist.choose(self, uniform) if self.bits else super().choose(uniform)
 
     def report(self, gain: float, n: int) -> float:
-        v, u, epsilon = self.algorithm.v, self.algorithm.u, self.algorithm.epsilon
-        bound = (u * epsilon * math.sqrt(n / (4 * math.log(max(2, self.t))))) ** (1 / (1 + v))
-        bound *= self.algorithm.truncation
-        return self.truncated(gain, bound) + 2 * bound / epsilon * self.laplace()
+        v, u = self.algorithm.v, self.algorithm.u
+        bound = (u * math.sqrt(n / (4 * math.log(max(2, self.t)))) / self.c) ** (1 / (1 + v))
+        after = self.foul is not None and self.foul.after
+        bound = min(self.algorithm.truncation * bound, limit(self.algorithm, self.c if after else 1.0))
+        if after and gain in (math.inf, -math.inf):
+            return math.copysign(self.c * bound if self.bits else self.foul.outlier, gain)
+        kept = self.truncated(gain, bound)
+        if not self.bits:
+            return kept + 2 * bound / self.algorithm.epsilon * self.laplace()
+        return self.c * bound * (1 if self.uniform() < (1 + kept / (self.c * bound)) / 2 else -1)
 
     def bonus(self, n: int) -> float:
-        v, u, epsilon = self.algorithm.v, self.algorithm.u, self.algorithm.epsilon
-        width = (math.sqrt(4 * math.log(self.t) / n) / epsilon) ** (v / (1 + v))
+        v, u = self.algorithm.v, self.algorithm.u
+        width = (math.sqrt(4 * math.log(self.t) / n) * self.c) ** (v / (1 + v))
         return 4 * self.algorithm.constants * u ** (1 / (1 + v)) * width
 
 
@@ -640,7 +662,7 @@ class DpRobustUcb(Optimist):
         plain, tree = self.algorithm.counter == "tree", self.trees[arm]
         levels = int(self.horizon).bit_length() if plain else tree.sensitivity
         divisor = log_t if self.algorithm.levels == "printed" else levels
-        bound = (epsilon * u * n / log_t**1.5) ** (1 / (1 + v))
+        bound = min((epsilon * u * n / log_t**1.5) ** (1 / (1 + v)), limit(self.algorithm))
         self.reports[arm].append(self.truncated(gain, bound))
         noise = 2 * bound * divisor / epsilon * self.laplace()
         kept = self.reports[arm]
@@ -873,6 +895,7 @@ class Eliminator:
 
     def __init__(self, algorithm: Algorithm, n_arms: int, laplace: Callable[[], float]) -> None:
         self.algorithm, self.laplace, self.viable, self.tau = algorithm, laplace, list(range(n_arms)), 0
+        self.foul = None  # what of the game is replaced
         self.begin()
 
     def begin(self) -> None:
@@ -894,21 +917,23 @@ class Eliminator:
             width = 2 * math.sqrt(h_log / (2 * length)) + 2 * c_log / (length * algorithm.epsilon)
             return length, math.inf, 1 / (length * algorithm.epsilon), width
         v, u, c = algorithm.v, algorithm.u, algorithm.constants
+        most, unit = limit(algorithm), u ** (1 / (1 + v))
+        moved = 2 * (2 * unit * algorithm.alpha ** (v / (1 + v)) + algorithm.alpha * unit)  # two means, each so far
         if algorithm.name == "ldp_robust_se":
             log, epsilon, d = math.log(8 * s * tau**2 / algorithm.beta), algorithm.epsilon, algorithm.epochs**-tau
             power = 2 * (1 + v) / v
             length = math.ceil(u ** (2 / v) * (28 * c) ** power * log / (epsilon**2 * d**power) + log)
-            bound = (u * math.sqrt(length) * epsilon / math.sqrt(log)) ** (1 / (1 + v))
+            bound = min((u * math.sqrt(length) * epsilon / math.sqrt(log)) ** (1 / (1 + v)), most)
             root = length if algorithm.err == "printed" else math.sqrt(length)
             err = u ** (1 / (1 + v)) * (math.sqrt(log) / (root * epsilon)) ** (v / (1 + v))
-            return length, bound, 2 * bound / epsilon, 14 * c * err
+            return length, bound, 2 * bound / epsilon, 14 * c * err + moved
         log, d = math.log(4 * s * tau**2 / algorithm.beta), 2**-tau
         epsilon = getattr(algorithm, "epsilon", 1)
         length = math.ceil(u ** (1 / v) * (24 * c) ** ((1 + v) / v) * log / (epsilon * d ** ((1 + v) / v)) + 1)
-        bound = (u * length * epsilon / log) ** (1 / (1 + v))
+        bound = min((u * length * epsilon / log) ** (1 / (1 + v)), most)
         err = u ** (1 / (1 + v)) * (log / (length * epsilon)) ** (v / (1 + v))
         scale = 2 * bound / (length * epsilon) if hasattr(algorithm, "epsilon") else 0.0
-        return length, bound, scale, 12 * c * err
+        return length, bound, scale, 12 * c * err + moved
 
     def choose(self, uniform: Callable[[], float]) -> int:
         return self.viable[self.pulls % len(self.viable)]
@@ -919,7 +944,10 @@ class Eliminator:
         self.pulls += 1
         local = self.algorithm.name == "ldp_robust_se"
         kept = gain if abs(gain) <= self.bound else 0.0
-        self.samples[arm].append(kept + self.noise * self.laplace() if local else kept)
+        report = kept + self.noise * self.laplace() if local else kept
+        if local and gain in (math.inf, -math.inf):
+            report = math.copysign(self.foul.outlier, gain)
+        self.samples[arm].append(report)
         if len(self.samples[arm]) == self.length:
             fresh = 0.0 if local or self.noise == 0 else self.noise * self.laplace()
             self.mean[arm] = sum(self.samples[arm]) / self.length + fresh
@@ -1129,6 +1157,7 @@ def regrets(
 
     others = (lambda: now["bits"]), (lambda: now["normal"])
     player = learner(algorithm, setting.n_arms, lambda: now["laplace"], setting.horizon, *others)
+    player.foul = setting.contamination
     memory, observed = adversary.reaction()
     arms: list[int] = []
     own, totals, out = 0.0, [0.0] * setting.n_arms, []

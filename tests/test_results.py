@@ -24,6 +24,8 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("heavy_local", 1_320),
     ("heavy_scaling", 15_232),
     ("heavy_very", 720),
+    ("robust_central", 448),
+    ("robust_local", 512),
     ("price_bandit", 31_200),
     ("price_bandit_scaling", 7_776),
     ("price_collapse", 22_016),

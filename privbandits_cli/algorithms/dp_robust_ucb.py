@@ -5,7 +5,8 @@ the tree have Laplace noise of scale 2 B_n levels/ε. Each arm is played once, t
 Ŝ/n + 18 u^(1/(1+v)) (ln(2 t⁴) ln^(1.5+1/v) T / (n ε))^(v/(1+v)). Logarithms are natural.
 
 `counter` chooses a tree with less noise, k_ary or smooth (mechanisms/arm_trees.py). The number of levels is then
-replaced by the largest number of nodes that contain one gain. The bonus remains the paper's.
+replaced by the largest number of nodes that contain one gain. The bonus remains the paper's. With `alpha`, B_n is at
+most (u/α)^(1/(1+v)), as in `robust_ucb`.
 """
 
 import math
@@ -122,7 +123,8 @@ class Parameters(Optimist):
         1 + π²/3 times in expectation; gaps below Δ cost tΔ. Hence t Δ + A Δ^(-1/v) for any Δ. No gap exceeds
         2 u^(1/(1+v)).
         """
-        if memory > 0 or self.constants < 1 or self.epsilon > 1:
+        foul = self.alpha > 0 or setting.contamination is not None
+        if memory > 0 or foul or self.constants < 1 or self.epsilon > 1:
             return None
         v, u = self.v, self.u
         state = self.state(setting)[0]
@@ -138,14 +140,14 @@ class Parameters(Optimist):
 def canary(state: Record) -> tuple[float, float]:
     """(-B, B): the contribution of the next gain to a sum lies between these."""
     n = state.plays[leader(state.means, state.rates, state.width * state.grown)] + 1
-    bound = state.bound * (n / power(n, state.q))
+    bound = min(state.bound * (n / power(n, state.q)), state.limit)
     return -bound, bound
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     n = state.plays[arm] + 1
     grown = power(n, state.q)
-    bound = state.bound * (n / grown)  # B_n, as 1/(1+v) = 1 - q
+    bound = min(state.bound * (n / grown), state.limit)  # B_n, as 1/(1+v) = 1 - q
     state.plays[arm] = n
     if abs(gain) <= bound:
         state.sums[arm] += gain

@@ -5,8 +5,12 @@ Like `robust_se`, but every gain is reported as x 1{|x| <= B} + Lap(2B/ε), with
 err = u^(1/(1+v)) (√L / (√R ε))^(v/(1+v)), so that 28 err = D up to rounding.
 The paper prints R for √R in err (`err: printed`). Arms would then be dropped at a fraction of the width that the noise
 requires. `epochs: 2` has D = 2^-τ.
+
+`alpha` withstands gains that were replaced before the users' noise. A report that is replaced after it may have any
+size, and nothing here cuts reports: `ldp_robust_ucb` with bits withstands it.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -15,6 +19,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.heavy_tails import sent
 from privbandits_cli.mechanisms.elimination import Truncating, begin, canary, cut, pulled
 from privbandits_cli.numerics.jit import Record, Records
 
@@ -37,6 +42,10 @@ class Parameters(Truncating):
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon, float(self.epochs), self.err == "printed")
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
+        yield from self.without_cut_reports(setting)
 
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
@@ -66,7 +75,7 @@ class Parameters(Truncating):
 def report(state: Record, gain: float, rng: Draws) -> float:
     """The report of a gain, the only thing that anyone learns of it."""
     noisy: float = cut(state, gain) + 2.0 * state.bound / state.epsilon * rng.laplace
-    return noisy
+    return sent(noisy, gain, state.outlier)
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

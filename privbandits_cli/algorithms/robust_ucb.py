@@ -5,6 +5,9 @@ arm enters the mean as 0 if its absolute value exceeds (u n / ln t²)^(1/(1+v)).
 The paper's truncated mean at confidence t^-2 truncates all gains of an arm anew with the t of every round. Here a gain
 is truncated once, with the t at which it was observed, so that a running sum suffices. That t is smaller, so slightly
 less is truncated.
+
+If a share `alpha` of the gains may be outliers, no gain above (u/α)^(1/(1+v)) is kept. The index needs no further term:
+how far outliers may move a mean is bounded by one number for all arms, which changes no choice.
 """
 
 import numpy as np
@@ -18,11 +21,14 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Optimist(Robust):
     """A learner with the index mean + width log^q n^-q, q = v/(1+v); its step `choose` is in this file."""
 
-    def optimist(self, setting: Setting, width: float, bound: float, log: float, **own: object) -> Records:
+    def optimist(
+        self, setting: Setting, width: float, bound: float, log: float, factor: float = 1.0, **own: object
+    ) -> Records:
         """The state before round 1.
 
         own: further fields. bound: the bound of truncation, without the factor that depends on n and t. log: the
-        logarithm in the width. Where it is ln t², it begins with t = 2, because ln 1 = 0 would be a divisor.
+        logarithm in the width. Where it is ln t², it begins with t = 2, because ln 1 = 0 would be a divisor. factor:
+        that of `limit`.
         """
         n_arms, q = setting.n_arms, self.v / (1 + self.v)
         return record(
@@ -34,6 +40,7 @@ class Optimist(Robust):
             q=q,
             width=width,
             bound=bound,
+            limit=self.limit(factor),
             log=log,
             grown=log**q,
             **own,
@@ -83,6 +90,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     n = state.plays[arm] + 1
     grown = power(n, state.q)
     bound = state.bound * (n / grown) * (state.grown / state.log)  # (u n / ln t²)^(1/(1+v)), as 1/(1+v) = 1 - q
+    bound = min(bound, state.limit)
     state.plays[arm] = n
     if abs(gain) <= bound:
         state.sums[arm] += gain

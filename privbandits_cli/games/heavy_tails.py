@@ -1,9 +1,11 @@
 """Arms with known means and one known moment: i.i.d. gains, heavy-tailed gains, and the learners for them.
 
 A heavy-tailed gain has E|X|^(1+v) <= u for some v in (0, 1], and possibly no variance (Bubeck, Cesa-Bianchi & Lugosi
-2013).
+2013). A share α of the gains may be replaced by outliers (Huber contamination: Wu, Zhou, Tao & Wang 2023; Zhou & Zhang
+2024). Regret is counted on the means without outliers.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal, Self, get_args
@@ -16,12 +18,15 @@ from pydantic import Field
 from privbandits_cli.games.bandit import Adversary, Algorithm, Floats, Setting
 from privbandits_cli.games.drawing import side_by_side
 from privbandits_cli.games.parameters import Or, Size, left_out
+from privbandits_cli.games.players import Contamination
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import compiled
 from privbandits_cli.numerics.text import exact
 
 Moment = Annotated[float, Field(ge=0.1, le=1)]  # v; below 0.1 no game is long enough to learn anything
 Factor = Annotated[float, Field(ge=1e-6, le=1e6)]  # multiplies a constant that a paper prints
+
+Replaced = Annotated[float, Field(ge=0, le=0.5)]  # α; more than half cannot be told from the gains themselves
 
 Preset = Literal["linear", "convex", "concave", "zhou", "C1", "C2", "C3", "C4"]
 
@@ -86,12 +91,47 @@ class Stationary(Adversary):
             yield f"{len(self.means)} means for {setting.n_arms} arms: list as many, or set arms: {len(self.means)}"
 
 
+def limit(u: float, alpha: float, v: float) -> float:
+    """(u/α)^(1/(1+v)), the largest gain to keep if a share α may be replaced: there αB = u B^-v.
+
+    A larger B lets the outliers move a mean farther, by αB; a smaller one cuts more from it, at most u B^-v.
+    """
+    return math.inf if alpha == 0 else float((u / alpha) ** (1 / (1 + v)))
+
+
 class HeavyTailed(Stationary):
-    """Gains location[arm] + scale[arm] z with one variable z per round; algorithms know a moment of order 1 + v."""
+    """Gains location[arm] + scale[arm] z with one variable z per round; algorithms know a moment of order 1 + v.
+
+    With probability α, each round by itself, the gains of a round are replaced by outliers that favour the wrong arms:
+    -x for the best arms and x for all others. `order: before` (CTL of Zhou & Zhang 2024) replaces the gain, which a
+    local learner then reports with its noise. `order: after` (LTC) replaces the report itself, so that no noise hides
+    it. Learners whose reports are not local see an infinite gain in its place, which they cut.
+    """
 
     bounded = False
 
     v: Moment = Field(1.0, description="algorithms know v and u, the largest E|gain|^(1+v) of the arms")
+    contamination: Replaced = Field(0.0, description="α, the share of the gains that are replaced by outliers")
+    outlier: Size | None = Field(
+        None, description="x, the size of an outlier; default (u/α)^(1/(1+v)), the largest that a learner with α keeps"
+    )
+    order: Literal["before", "after"] = Field(
+        "before", description="what is replaced: gains, before local learners report them, or their reports"
+    )
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
+        if self.contamination == 0 and (self.outlier is not None or self.order == "after"):
+            yield "no gain is replaced: set `contamination` above 0, or leave `outlier` and `order` out"
+
+    def replaced(self, setting: Setting) -> Contamination | None:
+        """What is replaced; None if nothing is."""
+        alpha, size = self.contamination, self.outlier
+        if alpha == 0:
+            return None
+        if size is None:
+            size = limit(float(self.moments(setting).max()), alpha, self.v)
+        return Contamination(alpha, size, self.order == "after")
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
         """Location and scale of the arms, `[arms]` each."""
@@ -106,19 +146,29 @@ class HeavyTailed(Stationary):
         raise NotImplementedError
 
     def revealed(self, setting: Setting) -> Setting:
-        return setting._replace(v=self.v, u=float(self.moments(setting).max()))
+        u = float(self.moments(setting).max())
+        return setting._replace(v=self.v, u=u, contamination=self.replaced(setting))
 
     def gains_in_lanes(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
     ) -> Iterator[NDArray[Any]]:
         location, scale = map(np.array, np.broadcast_arrays(*self.location_scale(setting)))
-        draws = [self.standard(rng) for rng in rngs]
+        draws, foul = [self.standard(rng) for rng in rngs], self.replaced(setting)
+        chances = [rng.spawn(1)[0] for rng in rngs] if foul else []  # the other gains are those of the clean game
         for block in rounds():
             z = np.empty((len(block), len(rngs)))
             side_by_side(np.array([draw(len(block)) for draw in draws]), z)
             gains = aligned((len(block), len(location), len(rngs)), np.float64)
             compiled(stretch)(z, location, scale, gains)
+            if foul:
+                hit = np.array([chance.random(len(block)) < foul.alpha for chance in chances])
+                np.copyto(gains, self.outliers(setting, foul)[:, None], where=hit.T[:, None])
             yield gains
+
+    def outliers(self, setting: Setting, foul: Contamination) -> Floats:
+        """What replaces the gains of the arms, `[arms]`; infinite if it stands for a replaced report."""
+        means, size = self.mean_gains(setting), math.inf if foul.after else foul.outlier
+        return np.where(means == means.max(), -size, size)
 
     def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
         """The error if a tail of this index has no moment of order 1 + v; it only has those of smaller orders."""
@@ -139,8 +189,20 @@ def stretch(z: Floats, location: Floats, scale: Floats, gains: Floats) -> None:
                 gains[t, a, lane] = scale[a] * z[t, lane] + location[a]
 
 
+def sent(report: float, gain: float, outlier: float) -> float:
+    """What reaches a local learner: the report of a gain, or where the gain is infinite an outlier with its sign.
+
+    An outlier replaces the report itself, and is no function of a user's gain, so it reveals nothing of one.
+    """
+    replaced = outlier if gain > 0.0 else -outlier
+    return report if abs(gain) < np.inf else replaced
+
+
 class Robust(Algorithm):
-    """A learner that knows only v and u with E|gain|^(1+v) <= u."""
+    """A learner that knows only v and u with E|gain|^(1+v) <= u, and α if it is to withstand outliers.
+
+    With α it keeps no gain above B = (u/α)^(1/(1+v)). The papers have this order of B, and leave its constant open.
+    """
 
     bounded = False
 
@@ -148,11 +210,42 @@ class Robust(Algorithm):
     u: Annotated[Size, Or(str)] = left_out(
         "default the adversary's exact value (1 for gains in [0, 1]); `0.5x` is half of it"
     )
+    alpha: Annotated[Replaced, Or(Literal["known"])] = Field(
+        0.0, description="α, the share of the gains that may be replaced; `known` is the adversary's"
+    )
 
     def tuned(self, setting: Setting) -> Self:
         exact = 1.0 if setting.u is None else setting.u
         u = exact if self.u is None else self._factor() * exact if isinstance(self.u, str) else self.u
-        return self.replace(v=self.v or setting.v or 1.0, u=u)
+        foul = setting.contamination
+        alpha = (0.0 if foul is None else foul.alpha) if isinstance(self.alpha, str) else self.alpha
+        return self.replace(v=self.v or setting.v or 1.0, u=u, alpha=alpha)
+
+    def limit(self, factor: float = 1.0) -> float:
+        """The largest gain that it keeps after any number of plays; factor: how much farther an outlier reaches."""
+        return limit(self.u, factor * self.alpha, self.v)
+
+    def displacement(self) -> float:
+        """How far a mean of gains up to `limit` may be from that of all gains, on average (the Huber term; ours).
+
+        Cutting moves it by at most u B^-v = u^(1/(1+v)) α^q with q = v/(1+v). Outliers move it by at most
+        α (B + u^(1/(1+v))), as the mean of the kept gains is at most u^(1/(1+v)) in absolute value.
+        """
+        unit, share = self.u ** (1 / (1 + self.v)), self.alpha ** (self.v / (1 + self.v))
+        return float(unit * (2 * share + self.alpha))
+
+    def outlier(self, setting: Setting) -> float:
+        """The size of a replaced report."""
+        return 0.0 if setting.contamination is None else setting.contamination.outlier
+
+    def without_cut_reports(self, setting: Setting) -> Iterator[str]:
+        """The error if α is to withstand replaced reports of any size."""
+        foul = setting.contamination
+        if foul is not None and foul.after and self.alpha != 0:
+            yield (
+                "a report that is replaced after its noise may have any size, which alpha does not withstand: "
+                "set alpha: 0, or use ldp_robust_ucb with `report: bernoulli`"
+            )
 
     def neighbours(self, setting: Setting) -> str:
         """Which inputs are to be indistinguishable: gains of any size, unless the adversary states no moment."""

@@ -43,6 +43,17 @@ class Contexts(NamedTuple):
         return math.hypot(self.norm, self.reward)
 
 
+class Contamination(NamedTuple):
+    """The share of the gains of a heavy-tailed game that are replaced, the size of what replaces them, and where.
+
+    after: reports of local learners are replaced, not gains. A gain is then infinite, which no gain of a user is.
+    """
+
+    alpha: float
+    outlier: float
+    after: bool = False
+
+
 class Setting(NamedTuple):
     """What an algorithm may know before the game: the horizon in rounds (T/tau inside a mini-batch) and the arms.
 
@@ -51,6 +62,7 @@ class Setting(NamedTuple):
     bounds of a contextual game; its `horizon` is the planned one, and fewer rounds may be played. confidence: in the
     game best_arm the least probability of a right answer, and `horizon` is a cap; None: `horizon` is a fixed budget.
     switches: S, if regret is counted against the best sequence of arms or experts that has at most S switches.
+    contamination: of heavy-tailed gains, if some are replaced.
     """
 
     horizon: float
@@ -63,6 +75,7 @@ class Setting(NamedTuple):
     confidence: float | None = None
     rounds_per_person: int = 1
     switches: int = 0
+    contamination: Contamination | None = None
 
     @property
     def beta(self) -> float:

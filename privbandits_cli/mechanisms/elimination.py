@@ -108,7 +108,8 @@ class Truncating(Robust, Eliminating):
 
     Epoch τ is so long that `width` times err is D = base^-τ. With m = ε (R/L)^(1/power), the bound of truncation is
     B = (u m)^(1/(1+v)), and err = u^(1/(1+v)) m^(-v/(1+v)). `power` is 1 in the central model and 2 in the local one,
-    where the noise decreases like 1/√R.
+    where the noise decreases like 1/√R. If a share α of the gains may be outliers, B is at most (u/α)^(1/(1+v)), and an
+    arm leaves S if it is farther behind by twice the displacement, u^(1/(1+v)) (2 α^(v/(1+v)) + α) (ours).
     """
 
     drawn: ClassVar[tuple[str, ...]] = ()
@@ -128,6 +129,9 @@ class Truncating(Robust, Eliminating):
         state = record(
             **contest(n_arms),
             bound=0.0,  # B
+            limit=self.limit(),
+            slack=2 * self.displacement(),
+            outlier=self.outlier(setting),
             log=0.0,  # L
             u=u,
             q=v / (1 + v),
@@ -171,7 +175,8 @@ class Truncating(Robust, Eliminating):
         with √R in err has Δ^(-(2+v)/v) where Theorem 7 prints Δ^(-1/v).
         """
         state = self.state(setting)[0]
-        if memory > 0 or self.constants < 1 or state.epsilon > 1 or state.printed:
+        foul = self.alpha > 0 or setting.contamination is not None
+        if memory > 0 or foul or self.constants < 1 or state.epsilon > 1 or state.printed:
             return None
         v, u = self.v, self.u
         largest, n_arms = 2 * u ** (1 / (1 + v)), setting.n_arms
@@ -201,10 +206,10 @@ def begin(state: Record) -> None:
     rest = 1.0 if state.power == 1 else state.log
     state.cycles = int(min(np.ceil(state.log * (m / state.epsilon) ** state.power + rest), 2.0**62))
     m = state.epsilon * (state.cycles / state.log) ** (1.0 / state.power)
-    state.bound = (state.u * m) ** (1.0 - state.q)
+    state.bound = min((state.u * m) ** (1.0 - state.q), state.limit)
     if state.printed:  # R in place of √R in the denominator of err
         m = state.epsilon * state.cycles / np.sqrt(state.log)
-    state.threshold = 0.5 * state.width * state.u ** (1.0 - state.q) * m**-state.q
+    state.threshold = 0.5 * state.width * state.u ** (1.0 - state.q) * m**-state.q + state.slack
 
 
 def cut(state: Record, gain: float) -> float:

@@ -9,6 +9,7 @@ from scipy import stats
 
 from privbandits_cli.adversaries import stochastic
 from privbandits_cli.games.bandit import Setting, play
+from privbandits_cli.games.players import Contamination
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import foe, make, match, playing, some
@@ -247,6 +248,40 @@ def test_heavy_tailed_gains_follow_their_law(name):
 
 
 @pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_a_share_of_the_gains_is_replaced_and_the_others_are_those_of_the_clean_game(name, order):
+    """n = 20,000 rounds: the share is within five standard errors of α, and α/2 is not."""
+    alpha, n = 0.1, 20_000
+    adversary, setting = instance(
+        name, v=0.5, contamination=alpha, order=order, outlier=7.0, means=[0.3, 0.9, 0.1, 0.9]
+    )
+    assert setting.contamination == Contamination(alpha, 7.0, order == "after")
+    clean, known = instance(name, v=0.5, means=[0.3, 0.9, 0.1, 0.9])
+    assert known == setting._replace(contamination=None)  # v and u are those of the clean gains
+    rounds = [range(1, n // 3), range(n // 3, n + 1)]
+    draws = (one.gains(known, np.random.default_rng(3), rounds) for one in (adversary, clean))
+    foul, whole = (np.concatenate([block.copy() for block in blocks]) for blocks in draws)
+    size = math.inf if order == "after" else 7.0
+    hit = (foul == [size, -size, size, -size]).all(axis=1)  # against the best arms, for the others
+    assert np.array_equal(foul[~hit], whole[~hit])
+    error = math.sqrt(alpha * (1 - alpha) / n)
+    assert abs(hit.mean() - alpha) < 5 * error < abs(hit.mean() - alpha / 2)
+    assert abs((hit[1:] & hit[:-1]).mean() - alpha**2) < 5 * alpha * math.sqrt(3 / n)  # pairs of rounds overlap
+
+
+def test_the_default_outlier_is_the_largest_gain_that_a_learner_keeps():
+    """There α outliers move a mean as far as cutting may, αB = u B^-v, to the last bit for the learner's own B."""
+    for name in HEAVY:
+        adversary, setting = instance(name, v=0.5, contamination=0.05)
+        size = adversary.replaced(setting).outlier
+        assert 0.05 * size == pytest.approx(setting.u * size**-0.5, rel=1e-12)
+        robust = make("robust_se", alpha="known").tuned(setting)
+        assert robust.alpha == 0.05 and robust.limit() == size
+        assert robust.limit(3.0) == pytest.approx(size * 3 ** (-1 / 1.5))  # reports that reach three times as far
+        assert make("robust_se", alpha="known").tuned(setting._replace(contamination=None)).alpha == 0.0
+
+
+@pytest.mark.parametrize("name", HEAVY)
 @pytest.mark.parametrize("v", some([0.1, 0.5, 0.9, 1.0], 0.1))
 @pytest.mark.parametrize("above", some([None, 0.25], 0.25))
 def test_u_is_the_moment_of_the_law(name, v, above):
@@ -307,6 +342,8 @@ def test_a_gap_lies_below_the_best_arm():
     [
         ("pareto", {"v": 0.5, "shape": 1.5}, "set shape above it, or v below 0.5"),
         ("student_t", {"v": 1.0, "df": 2.0}, "set df above it, or v below 1"),
+        ("pareto", {"outlier": 3.0}, "set `contamination` above 0, or leave `outlier` and `order` out"),
+        ("lognormal", {"order": "after"}, "set `contamination` above 0"),
         ("pareto", {"means": [0.9, 0.0, 0.1, 0.2, 0.3]}, "use student_t"),
         ("lognormal", {"means": [0.9, -1.0, 0.1, 0.2, 0.3]}, "use student_t"),
         ("bernoulli", {"means": [0.9, 1.2, 0.1, 0.2, 0.3]}, "in [0, 1]"),

@@ -272,6 +272,39 @@ def test_options_play_as_their_twins(case, trial):
     assert not np.array_equal(chosen, default)
 
 
+# Without α the local ones meet replaced reports: with α they may not, unless they send bits.
+FOUL = {
+    "dp_robust_se": {"epsilon": 5.0, "alpha": 0.001},
+    "dp_robust_ucb": {"epsilon": 5.0, "alpha": 0.1, "constants": 0.003},
+    "ldp_robust_se": {"epsilon": 50.0, "constants": 0.02},
+    "ldp_robust_ucb": {"constants": 0.1},
+    "ldp_robust_ucb, bits": {"alpha": "known", "report": "bernoulli", "constants": 0.1},
+    "robust_se": {"alpha": 0.01},
+    "robust_ucb": {"alpha": "known", "constants": 0.1},
+}
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+@pytest.mark.parametrize("name", some(FOUL, "ldp_robust_ucb, bits", "dp_robust_se"))
+def test_contaminated_games_play_as_their_twins(name, order):
+    adversary = foe("student_t", v=0.9, contamination=0.1, order=order, outlier=6.0)
+    game = match(adversary, [make(name.partition(",")[0], **FOUL[name])], 1500, checkpoints=[1, 500, 1500])
+    twin = regrets(game.adversary, game.algorithms[0], game.setting, [1, 500, 1500], game.seed, 1)
+    assert play(game, range(4))[0, 1].tolist() == twin
+    clean = match(foe("student_t", v=0.9), [make(name.partition(",")[0])], 1500, checkpoints=[1, 500, 1500])
+    assert twin != regrets(clean.adversary, clean.algorithms[0], clean.setting, [1, 500, 1500], game.seed, 1)
+
+
+def test_no_theorem_bounds_the_regret_under_contamination():
+    for name in ("dp_robust_ucb", "dp_robust_se", "ldp_robust_se"):
+        own = {"epsilon": 1.0, "constants": 1.0}
+        rounds, clean = np.array([1e6]), Setting(10**6, 4, 1.0, 1.0)
+        foul = match(foe("pareto", contamination=0.1), [make("uniform")], 10**6).setting
+        assert make(name, **own).tuned(clean).regret_bound(rounds, clean) is not None
+        assert make(name, **own).tuned(foul).regret_bound(rounds, foul) is None
+        assert make(name, **own, alpha=0.1).tuned(clean).regret_bound(rounds, clean) is None
+
+
 @pytest.mark.parametrize("reading", [{"penalty_observed": False}, {"memory": 3}, {"memory": 0}])
 def test_plays_as_its_twin_under_other_penalties(reading):
     game = match(foe("switching_costs", **reading), [make("exp3"), make("exp3_tau")], 800, checkpoints=[1, 5, 800])

@@ -9,6 +9,7 @@ from scipy import stats
 
 from privbandits_cli.actions import privacy
 from privbandits_cli.games.bandit import Draws, Setting, play
+from privbandits_cli.games.players import Contamination
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import uncompiled
 from tests.conftest import Steps, foe, make, match, some
@@ -196,6 +197,86 @@ def test_ldp_robust_ucb_reports_by_hand():
     assert state.means[0] == pytest.approx(0.7 + b, rel=1e-12)
     bonus = 4 * math.sqrt(math.sqrt(4 * math.log(2) / 1) / 4)
     assert state.width * state.grown * state.rates[0] == pytest.approx(bonus, rel=1e-12)
+
+
+def bits(foul=None, **own):
+    """ε = ln 3, so c = 2; v = 1 and u = 1: in round 1, B = √(1/(2 √(4 ln 2))) = 0.548."""
+    setting = Setting(1000, 2, 1.0, 1.0, contamination=foul)
+    return ready("ldp_robust_ucb", setting, epsilon=math.log(3), report="bernoulli", constants=1.0, **own)
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_bits_of_truncated_gains_by_hand():
+    """A report is 2B with the chance 1/2 + x/(4B), and -2B otherwise; gains above B count as 0. No plays are forced."""
+    bound, state = bits()
+    b = math.sqrt(0.5 / math.sqrt(4 * math.log(2)))
+    for gain, chance in ((0.8 * b, 0.7), (-0.8 * b, 0.3), (0.4 * b, 0.6), (0.0, 0.5), (1.01 * b, 0.5), (-9.0, 0.5)):
+        for uniform, report in ((chance - 1e-9, 2 * b), (chance + 1e-9, -2 * b)):
+            assert bound["released"](state, gain, Draws(uniform, math.nan)) == pytest.approx(report, rel=1e-12)
+            fork = state.copy()
+            bound["update"](fork, 0, gain, Draws(uniform, math.nan))
+            assert fork.sums[0] == pytest.approx(report, rel=1e-12)
+    assert state.width * state.grown == pytest.approx(4 * math.sqrt(2 * math.sqrt(4 * math.log(2))), rel=1e-12)
+    assert state.forced == -1 and state.due == math.inf
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_what_replaces_a_report():
+    """Replaced bits are ±cB; without bits a report of any size arrives. Only a learner that knows α caps B."""
+    late = {"plays": np.array([10**6, 10**6]), "powers": np.array([1000.0**0.5] * 2)}  # B = 16.6 without α
+    for foul, alpha, b in (
+        (Contamination(0.04, 5.0, after=True), 0.04, math.sqrt(1 / (0.04 * 2))),
+        (Contamination(0.04, 5.0), 0.04, 5.0),
+        (Contamination(0.04, 5.0, after=True), 0.0, None),
+    ):
+        bound, state = bits(foul, alpha=alpha)
+        for name, value in late.items():
+            getattr(state, name)[:] = value
+        b = b or math.sqrt(0.5 * math.sqrt((10**6 + 1) / (4 * math.log(2))))
+        for gain in (math.inf, -math.inf):
+            assert bound["released"](state, gain, Draws(0.5, math.nan)) == pytest.approx(math.copysign(2 * b, gain))
+    for name in ("ldp_robust_ucb", "ldp_robust_se"):
+        bound, state = ready(name, Setting(1000, 2, 1.0, 1.0, contamination=Contamination(0.04, 5.0, after=True)))
+        for gain in (math.inf, -math.inf):
+            fork = state.copy()
+            bound["update"](fork, 0, gain, Draws(0.5, 3.0))
+            assert fork.sums[0] == math.copysign(5.0, gain)
+
+
+def test_the_threshold_of_elimination_grows_by_twice_the_displacement():
+    """u = 4, v = 1, α = 0.01: B = 20, and each mean may be off by 2 · 2 · 0.1 + 2 · 0.01 = 0.42."""
+    setting = Setting(1000, 2)
+    for name in ("robust_se", "dp_robust_se", "ldp_robust_se"):
+        plain, foul = (ready(name, setting, v=1.0, u=4.0, constants=1.0, alpha=alpha)[1] for alpha in (0.0, 0.01))
+        assert foul.threshold - plain.threshold == pytest.approx(0.84, rel=1e-9)
+        assert plain.bound > foul.bound == 20.0 and foul.cycles == plain.cycles
+
+
+@pytest.mark.parametrize(("epsilon", "v"), [(0.5, None), (2.0, 1.0)])
+def test_the_epsilon_of_bits(epsilon, v):
+    """Gains in [0, 1] move a chance from 1/2 to one end, others from end to end; B > 1 in round 1 leaves no attack."""
+    setting = Setting(1000, 2, v, None if v is None else 1.0)
+    bounds = make("ldp_robust_ucb", epsilon=epsilon, report="bernoulli").tuned(setting).bounds(setting, 0.0)
+    wanted = epsilon if v else math.log((1 + math.exp(epsilon)) / 2)
+    assert {(bound.epsilon == pytest.approx(wanted), bound.lower) for bound in bounds} == {(True, False), (True, True)}
+    wide = make("ldp_robust_ucb", epsilon=epsilon, report="bernoulli", truncation=100.0).tuned(setting)
+    assert any(bound.lower for bound in wide.bounds(setting, 0.0)) == (v is not None)
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ({"name": "ldp_robust_se", "alpha": 0.1}, "set alpha: 0, or use ldp_robust_ucb"),
+        ({"name": "ldp_robust_ucb", "alpha": "known"}, "with `report: bernoulli`"),
+        ({"name": "ldp_robust_ucb", "report": "bernoulli", "epsilon": 600.0}, "an ε of at most 500"),
+    ],
+)
+def test_reports_that_withstand_nothing_are_errors(own, words):
+    setting = Setting(1000, 2, 1.0, 1.0, contamination=Contamination(0.1, 5.0, after=True))
+    (found,) = make(**own).errors(setting)
+    assert words in found
+    clean = setting._replace(contamination=None)
+    assert not list(make(**own).errors(clean)) or "epsilon" in own
 
 
 @pytest.mark.usefixtures("by_hand")

@@ -157,6 +157,8 @@ MUTANTS = (
     Mutant("sum for mean", "exp3_tau", SUM_OF_BLOCK, BLOCKS),
     Mutant("B for 2B on a mean", "dp_robust_se", {"2.0 * state.bound": "state.bound"}),
     Mutant("no noise on a mean", "dp_robust_se", noise("0.0 * {}")),
+    Mutant("B for 2B on a mean", "dp_robust_se, α", noise("0.5 * {}")),
+    Mutant("gains not truncated", "dp_robust_se, α", {"arm, cut(state, gain)": "arm, gain"}),
     Mutant(
         "mean not divided by R", "dp_robust_se", {"] / state.cycles + noise": "] + noise"}, "mechanisms.elimination"
     ),
@@ -244,6 +246,11 @@ MUTANTS = (
     Mutant("B for 2B on a report", "ldp_robust_se", {"2.0 * state.bound": "state.bound"}),
     Mutant("report not used", "ldp_robust_se", {"report(state, gain, rng), 0.0": "cut(state, gain), 0.0"}),
     Mutant("B for 2B on a report", "ldp_robust_ucb", noise("0.5 * {}")),
+    Mutant("the chance of a larger ε", "ldp_robust_ucb, bits", {"divide(kept, end)": "divide(kept, 0.75 * end)"}),
+    Mutant(
+        "gains not truncated", "ldp_robust_ucb, bits", {"gain if abs(gain) <= bound else 0.0, state": "gain, state"}
+    ),
+    Mutant("true gains in the sums", "ldp_robust_ucb, bits", {"] += report(": "] += 0.01 * gain + report("}),
     Mutant("B for 2B in a tree", "dp_robust_ucb", noise("0.5 * {}")),
     Mutant("log for levels in a tree", "dp_robust_ucb", noise(f"{LEVELS} * {{}}")),
     Mutant("noise redrawn for every sum", "dp_robust_ucb", REDRAWN),

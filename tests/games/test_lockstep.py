@@ -79,6 +79,7 @@ DECIDING = [
     make("ldp_ucb", epsilon=0.2),
     make("ldp_ucb", epsilon=2.0, report="bernoulli"),
     make("ldp_robust_ucb", epsilon=0.3, constants=0.01),
+    make("ldp_robust_ucb", epsilon=0.3, constants=0.01, report="bernoulli", alpha=0.1),
     make("dp_ucb", epsilon=0.5, bonus="without_nu"),
     make("dp_ucb", epsilon=5.0, bonus="mishra_thakurta"),
     make("dp_ucb", epsilon=5.0, bonus="azize"),
