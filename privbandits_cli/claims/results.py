@@ -7,6 +7,7 @@ from pathlib import Path
 from privbandits_cli.analysis.measured import Identity, Measured, differing, foreign, identity, planned, read
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.plan import Curve, make_plan
+from privbandits_cli.experiment.variants import flat
 
 
 class Absent(Exception):
@@ -34,7 +35,9 @@ class Results:
         found = self.measured.get(identity(wanted))
         if found is None or not found.finals:
             raise Absent(f"no trial of {wanted.title}")
-        other = differing(found.parameters, wanted.parameters)
+        usual = curve.adversary.defaults("adversary.") | curve.algorithm.defaults("algorithm.")
+        later = usual - flat(found.parameters).keys()  # parameters that the version which played did not have
+        other = [name for name in differing(found.parameters, wanted.parameters) if name not in later]
         if other or max(found.rounds, default=0) != curve.horizon:
             raise Absent(f"{wanted.title} was played with another {' and '.join(other) or 'horizon'}")
         return found

@@ -89,6 +89,17 @@ class Parameters(BaseModel):
             out[field] = value
         return out
 
+    def defaults(self, prefix: str = "") -> set[str]:
+        """The dotted names of the parameters that have their defaults, nested ones included."""
+        found: set[str] = set()
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if isinstance(value, Parameters):
+                found |= value.defaults(f"{prefix}{name}.")
+            elif value == field.default:
+                found.add(f"{prefix}{name}")
+        return found
+
     def identity(self) -> str:
         """Canonical JSON of name and parameters; two players with the same identity play the same."""
         return json.dumps(self.described(), sort_keys=True, allow_nan=False)

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -335,6 +336,19 @@ def test_results_of_another_experiment_decide_nothing(tmp_path):
     assert verdicts(tmp_path / "none", made)[0].figures == "no results in none"
     (folder / "config.yaml").unlink()
     assert verdicts(folder, made)[0].verdict == "NOT PLAYED"
+
+
+@pytest.mark.parametrize(("parameter", "verdict"), [("others", "HOLDS"), ("best", "NOT PLAYED")])
+def test_results_may_lack_a_parameter_that_a_later_version_added_at_its_default(tmp_path, parameter, verdict):
+    claim = "in stochastic: exp3 < exp3_tau"
+    given = CONFIG.replace("adversary: [stochastic,", "adversary: [{name: stochastic, best: 0.7},")
+    made = experiment(tmp_path, claim, text=given)
+    folder = played(tmp_path / "small", made, means(exp3=100, exp3_tau=200))
+    assert verdicts(folder, made)[0].verdict == "HOLDS"
+    text = (folder / "summary.csv").read_text(encoding="utf-8")
+    shortened, count = re.subn(rf'""{parameter}"":[0-9.]+,?|,""{parameter}"":[0-9.]+', "", text)
+    (folder / "summary.csv").write_text(shortened, encoding="utf-8")
+    assert count and verdicts(folder, made)[0].verdict == verdict
 
 
 def test_a_single_trial_decides_nothing(tmp_path):
