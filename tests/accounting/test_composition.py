@@ -21,6 +21,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.dp_lambda_lap import corollary_3_2_epsilon
 from privbandits_cli.algorithms.exp3_tau import theorem_3_5
 from privbandits_cli.games.bandit import Setting
+from tests.conftest import some
 
 T, K, DELTA = 2**18, 4, 2.0**-36
 REAL_TAU = (T / (7 * K * math.log(K))) ** (1 / 3)
@@ -160,8 +161,8 @@ def test_gaussian_mechanism_through_renyi_is_close_to_exact():
     assert exact < found < 1.1 * exact
 
 
-@pytest.mark.parametrize("mu", [0.05, 0.7, 3.0])
-@pytest.mark.parametrize("epsilon0", [0.0, 0.2, 2.0])
+@pytest.mark.parametrize("mu", some([0.05, 0.7, 3.0], 0.7))
+@pytest.mark.parametrize("epsilon0", some([0.0, 0.2, 2.0], 0.0, 0.2))
 def test_a_pure_release_beside_a_gaussian_one_by_quadrature(epsilon0, mu):
     """P and Q of randomised response times normal numbers: δ is the integral of (P - e^ε Q)+."""
     grid = np.linspace(-12, 15, 270_001)

@@ -39,6 +39,7 @@ def test_a_target_beyond_all_epsilons_is_said_to_be_there():
     assert between.epsilon == math.inf and 80 / 0.9 <= between.low <= 80 / 0.9 * STEP
 
 
+@pytest.mark.usefixtures("no_figure")
 def test_what_is_found_is_what_a_run_measures(tmp_path):
     words = ["tune", "dp_klucb", *SMALL]
     found = json.loads(call(*words, "--json").stdout)

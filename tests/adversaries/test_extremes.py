@@ -63,7 +63,7 @@ def wrong_arms(adversary: Any, setting: Setting, rng: Any) -> Iterator[str]:
 WRONG = {"bandit": wrong_gains, "linear": wrong_losses, "contextual": wrong_arms}
 
 
-@pytest.mark.parametrize("every", some([1, 5], 5))
+@pytest.mark.parametrize("every", some([1, 11], 11))
 @pytest.mark.parametrize("name", ADVERSARIES)
 def test_rounds_at_the_ends_are_valid_or_an_error(name: str, every: int) -> None:
     """Each variant in one of `every` settings, which rotate; warnings are errors."""

@@ -104,6 +104,7 @@ def linucb_by_hand(played, trial):
     return made, np.array(kept)
 
 
+@pytest.mark.usefixtures("either")
 def test_linucb_keeps_the_events_of_its_twin():
     played = match([make("linucb")], tuple(range(1, 301)))
     made, kept = linucb_by_hand(played, 1)

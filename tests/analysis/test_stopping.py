@@ -16,7 +16,9 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games import best_arm
 from privbandits_cli.identification import times
 from tests.cli import call
-from tests.conftest import some
+from tests.conftest import some, without_figures
+
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 CONFIG = """\
 experiment: sure
@@ -39,7 +41,9 @@ def played(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sure")
     path = folder / "sure.yaml"
     path.write_text(CONFIG)
-    return path, run(path, results=folder, jobs=1)
+    with pytest.MonkeyPatch.context() as patch:
+        without_figures(patch)
+        return path, run(path, results=folder, jobs=1)
 
 
 def table(folder, name):

@@ -45,7 +45,7 @@ SHORT = {
     "ldp_ucb, bits": (12, 2**10, ["the chance of a larger ε", "true gains in the sums"]),
     "dp_ucb, hybrid": (12, 2**10, ["all of ε for the blocks and for the trees", "noise depends on the gain"]),
     "dp_ucb, k-ary": (12, 2**8, ["one level too few in the scale", "noise redrawn for every sum"]),
-    "ctb_tt": (16, 2**10, ["true gains in the test", "the chance of a larger ε"]),
+    "ctb_tt": (10, 2**8, ["true gains in the test", "the chance of a larger ε"]),
     "dp_halving": (40, 2**10, ["noise drawn once", "a phase counted twice"]),
     "dp_ftrl": (
         32,

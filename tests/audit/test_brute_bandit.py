@@ -77,7 +77,7 @@ def moves(game, rounds):
 @pytest.mark.parametrize(
     ("name", "own", "rounds"),
     first(
-        2,
+        1,
         [
             ("ldp_ucb", {}, 3),
             ("dp_ucb", {}, 4),

@@ -12,7 +12,7 @@ from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.games.views import read
-from tests.conftest import first, make
+from tests.conftest import first, make, some
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -121,8 +121,9 @@ def test_the_law_of_answers_is_that_of_all_pairs_of_numbers():
     np.testing.assert_allclose(found, by_hand, atol=1e-12)
 
 
-def test_the_cost_of_an_answer_is_that_of_randomised_response():
-    setting = Setting(4, 3, contexts=Contexts(1))
+@pytest.mark.parametrize("horizon", some([2, 4], 2))
+def test_the_cost_of_an_answer_is_that_of_randomised_response(horizon):
+    setting = Setting(horizon, 3, contexts=Contexts(1))
     base = make("dp_linucb", **PRIVATE)
     found = audit(make("plain_dp_linucb", epsilon=0.7, base=base).tuned(setting), setting, budget=2**9)
     assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(0.7, rel=1e-9), found.found

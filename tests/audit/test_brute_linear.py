@@ -67,7 +67,7 @@ def log_density(matrix, one):
 
 
 @pytest.mark.parametrize("space", some([Cube(1), Simplex(2)], Simplex(2)), ids=str)
-@pytest.mark.parametrize("name", NOISE)
+@pytest.mark.parametrize("name", some(NOISE, "a number reused", "hidden by top-up"))
 def test_the_cost_of_laplace_noise_is_the_largest_likelihood_ratio(name, space):
     """The ratio of two densities at sums so far out that it is within 1/FAR of its supremum, in every direction."""
     rows, matrix, scale = NOISE[name], noisy(NOISE[name]), 3.0
@@ -82,7 +82,10 @@ def test_the_cost_of_laplace_noise_is_the_largest_likelihood_ratio(name, space):
     assert found.epsilon_seen == pytest.approx(space.losses(False).changes()[0] * worst, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name, rows in NOISE.items() if len(noisy(rows)) < 3])
+SHORTER = [name for name, rows in NOISE.items() if len(noisy(rows)) < 3]
+
+
+@pytest.mark.parametrize("name", some(SHORTER, "a number reused", "hidden by top-up"))
 def test_the_cost_of_gaussian_noise_has_its_delta(name):
     """∫ max(0, p - e^ε q) over all sums, at the audit's ε."""
     rows, scale = NOISE[name], 1.5

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from privbandits_cli.games.players import Contexts
 from tests.audit import FAST, ONCE, SHORT
 from tests.audit.mutants import CORRECT, MUTANTS, Mutant
 from tests.conftest import some
@@ -11,11 +12,15 @@ from tests.conftest import some
 pytestmark = pytest.mark.usefixtures("plainly")
 
 
+SMALLER = {"plain_dp_linucb": {"n_arms": 3, "contexts": Contexts(1)}}  # its answers are alike in all dimensions
+
+
 def shorter(monkeypatch, name):
     """The subject in a short game, in which its mutants are audited, too; and the budget."""
     horizon, budget, _ = SHORT[name]
     subject = CORRECT[name]
     setting = subject.setting._replace(horizon=horizon, n_arms=min(subject.setting.n_arms, 6))
+    setting = setting._replace(**SMALLER.get(name, {}))
     monkeypatch.setitem(CORRECT, name, replace(subject, setting=setting))
     return CORRECT[name], budget
 

@@ -100,6 +100,7 @@ def audited(tmp_path, text, *words, horizon=1000, budget=2**14):
     return CliRunner().invoke(app, ["audit", str(tmp_path / "small.yaml"), *given, "--budget", str(budget), "--json"])
 
 
+@pytest.mark.usefixtures("no_figure")
 def test_the_own_algorithm_plays(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(OWN)

@@ -180,7 +180,7 @@ def test_list_experiments(monkeypatch):
     assert "configs/fig1.yaml" in call("list", "experiments").stdout
 
 
-@pytest.mark.parametrize("every", some([1, 10], 10))
+@pytest.mark.parametrize("every", some([1, 20], 20))
 def test_show(every):
     """One of `every` names."""
     wrong = []

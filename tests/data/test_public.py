@@ -85,6 +85,7 @@ def test_an_old_file_with_other_rows_is_an_error():
     assert "user, item, rating and time" in next(iter(ratings.Parameters(path="u.data").errors(Setting(9, 2))))
 
 
+@pytest.mark.usefixtures("no_figure")
 def test_ratings_are_played_by_the_tool():
     films()
     keys = ["adversary={name: ratings, path: ratings.csv}", "arms=3", "horizon=500", "trials=24", "experiment=films"]

@@ -58,6 +58,7 @@ def test_sequences_are_of_arms_or_of_experts_that_cost_nothing_to_change(tmp_pat
     planned(tmp_path, ARMS.replace("stochastic", "{name: switching_costs, memory: 0}") + "switches: 2\n")
 
 
+@pytest.mark.usefixtures("no_figure")
 def test_no_bound_on_regret_is_one_on_dynamic_regret(tmp_path):
     """And the figure calls it by its name."""
     rounds = np.array([100.0])

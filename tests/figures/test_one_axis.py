@@ -38,6 +38,7 @@ algorithms:
 summary: {centre: mean, bars: sd}
 plot: {against: epsilon, at_delta: 1e-6}
 """
+SHORT = ["horizon=60", "trials=2"]  # what plain Python plays sooner than the loops of six algorithms are compiled
 
 
 def tuned(name, setting, **given):
@@ -89,11 +90,11 @@ def test_converted_guarantees_agree_with_dp_accounting(name, delta):
     assert one.epsilon_at(SETTING, 0.05) < 0.99 * ours  # control: another δ has another ε
 
 
-@pytest.mark.usefixtures("no_figure")
+@pytest.mark.usefixtures("no_figure", "plainly")
 def test_curves_stand_at_the_epsilon_of_their_guarantee(tmp_path):
     path = tmp_path / "mixed.yaml"
     path.write_text(MIXED)
-    plan = make_plan(load(path))
+    plan = make_plan(load(path, SHORT))
     run.run(plan, Store(tmp_path / "out"), Engine(), 1, ["test"])
     found = table.read(tmp_path / "out")
     (lines,) = found.panels.values()
@@ -112,19 +113,20 @@ def test_curves_stand_at_the_epsilon_of_their_guarantee(tmp_path):
     assert plain.x_label == found.x_label  # `--kind against=epsilon` is the config's own axis
 
 
-@pytest.mark.usefixtures("no_figure")
+@pytest.mark.usefixtures("no_figure", "plainly")
 def test_a_figure_says_what_epsilon_means_if_curves_differ(tmp_path):
     path = tmp_path / "mixed.yaml"
     swept = MIXED.replace("report: bernoulli, epsilon: 1}", "report: bernoulli, epsilon: [1, 3]}")
     swept = swept.replace("  - {name: ldp_ucb, report: bernoulli, epsilon: 3}\n", "")
     path.write_text(swept.replace(", at_delta: 1e-6", "").replace("rho: [0.01, 0.1]", "rho: 0.1"))
-    run.run(make_plan(load(path, ["horizon=100"])), Store(tmp_path / "out"), Engine(), 1, ["test"])
+    run.run(make_plan(load(path, SHORT)), Store(tmp_path / "out"), Engine(), 1, ["test"])
     assert table.read(tmp_path / "out").remarks == ("ε is that of a game, δ = 0, but for LDP-UCB (one report)",)
     path.write_text(MIXED.replace(", at_delta: 1e-6", "").split("  - {name: adac")[0] + "plot: {against: epsilon}\n")
-    run.run(make_plan(load(path, ["horizon=100", "summary={centre: mean}"])), Store(tmp_path / "pure"), Engine(), 1, [])
+    run.run(make_plan(load(path, [*SHORT, "summary={centre: mean}"])), Store(tmp_path / "pure"), Engine(), 1, [])
     assert table.read(tmp_path / "pure").remarks == ()  # control: all alike
 
 
+@pytest.mark.usefixtures("no_figure", "plainly")
 def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
     """Curves of two δ on one line, as `best: [delta]` draws them: its δ is the larger one, whichever point is first."""
     path = tmp_path / "mixed.yaml"
@@ -133,7 +135,7 @@ def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
     )
     text = MIXED.split("algorithms:")[0] + f"algorithms: {entries}\nsummary: {{centre: mean}}\n"
     path.write_text(text + "plot: {against: epsilon, best: [delta]}\n")
-    run.run(make_plan(load(path)), Store(tmp_path / "out"), Engine(), 1, [])
+    run.run(make_plan(load(path, SHORT)), Store(tmp_path / "out"), Engine(), 1, [])
     found = curves.read(tmp_path / "out")
     others = [curve for curve in found.every if curve.algorithm == "dp_exp3_lap"]
     for deltas in ((1e-6, 1e-2), (1e-2, 1e-6)):
@@ -198,13 +200,14 @@ def test_rounds_of_a_person_need_their_axis_and_a_delta(tmp_path):
             load(path)
 
 
+@pytest.mark.usefixtures("no_figure", "plainly")
 def test_curves_without_a_guarantee_at_that_delta_are_left_out(tmp_path):
     """EXP3-τ's printed ε holds at its own δ only; nothing is proved at a smaller one."""
     path = tmp_path / "mixed.yaml"
     path.write_text(
         MIXED.replace("  - {name: dp_ucb, epsilon: [1, 4], bonus: chernoff, counter: [tree, smooth]}\n", "")
     )
-    plan = make_plan(load(path))
+    plan = make_plan(load(path, SHORT))
     run.run(plan, Store(tmp_path / "out"), Engine(), 1, ["test"])
     manifest = (tmp_path / "out" / "manifest.json").read_text()
     known = next(curve for curve in plan.curves if curve.algorithm.name == "adac_ucb")
@@ -217,12 +220,15 @@ def test_curves_without_a_guarantee_at_that_delta_are_left_out(tmp_path):
     assert found.remarks[-1].startswith("no ε is proved at this δ, so left out: AdaC-UCB (")
 
 
-def test_profiles_are_drawn_to_a_file(tmp_path):
+@pytest.mark.parametrize("algorithms", some(["all", "two"], "two"))
+def test_profiles_are_drawn_to_a_file(tmp_path, algorithms):
     path = tmp_path / "mixed.yaml"
     path.write_text(MIXED)
-    experiment = load(path)
+    few = ["algorithms=[{name: dp_klucb, epsilon: [0.5, 2]}, {name: adac_ucb, rho: 0.1}]"]
+    experiment = load(path, few if algorithms == "two" else [])
     found = list(privacy.profiles(experiment))
-    assert [one.algorithm for one in found] == ["dp_klucb"] * 2 + ["adac_ucb"] * 2 + ["dp_ucb"] * 4 + ["ldp_ucb"] * 2
+    every = ["dp_klucb"] * 2 + ["adac_ucb"] * 2 + ["dp_ucb"] * 4 + ["ldp_ucb"] * 2
+    assert [one.algorithm for one in found] == (every[:3] if algorithms == "two" else every)
     for one in found:
         assert (np.diff(one.epsilon) <= 0).all()  # a larger δ never needs a larger ε
     drawn = profile.figure(found)

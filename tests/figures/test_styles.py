@@ -12,7 +12,7 @@ from privbandits_cli.figures import plot, shown, styles, table
 from privbandits_cli.figures.styles import Drawn, Style
 from privbandits_cli.plugins.registry import Registry
 from privbandits_cli.report import plots
-from tests.conftest import committed
+from tests.conftest import committed, some
 from tests.figures.test_plot import line_of, ran
 from tests.test_results import COMMITTED
 
@@ -128,13 +128,13 @@ def confused(figures):
     return found
 
 
-@pytest.fixture(scope="module")
-def figures():
-    return [table.read(committed() / "results" / name).drawn() for name, _ in COMMITTED]
+@pytest.fixture(scope="module", params=some([1, 4], 4), ids=["all", "every fourth"])
+def figures(request):
+    return [table.read(committed() / "results" / name).drawn() for name, _ in COMMITTED[:: request.param]]
 
 
 def test_committed_figures_agree_and_can_be_printed_in_grey(figures):
-    assert len(figures) > 30
+    assert len(COMMITTED) > 30
     drawn = [(curves, styles.styles_of(curves)) for curves in figures]
     assert confused(drawn) == []
     for curves, looks in drawn:
@@ -153,7 +153,7 @@ def test_colours_by_the_order_in_a_figure_would_be_found(figures):
             for k, label in enumerate(dict.fromkeys(curve.label for curve in curves))
         }
 
-    assert len(confused([(curves, by_place(curves)) for curves in figures])) > 30
+    assert len(confused([(curves, by_place(curves)) for curves in figures])) > 0.7 * len(figures)
     looks = styles.styles_of(figures[0])
     (one, a), (other, b), *_ = looks.items()
     alike = looks | {other: replace(b, marker=a.marker, stroke=a.stroke, colour=a.colour)}

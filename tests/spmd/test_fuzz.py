@@ -70,7 +70,7 @@ def program(seed, folder, errors=ERRORS, compiled=False):
     return game_of(Writer(seed, errors, compiled).file(), folder)
 
 
-@pytest.mark.parametrize("step", some([2, 5], 5))
+@pytest.mark.parametrize("step", some([2, 5, 10], 10))
 def test_random_programs_are_played_as_in_plain_python(step, tmp_path):
     wrong, left = count(range(0, FEW, step), lambda seed: differs(program(seed, tmp_path)))
     assert wrong == [] and left <= (1 - PLAYED) * FEW / step
