@@ -86,11 +86,6 @@ def choose(state: Record, rng: Draws) -> int:
     return arm
 
 
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[state.arms[state.place]] = 1.0
-
-
 def recommend(state: Record) -> int:
     """The arm of S with the largest mean of the last complete epoch, in the game best_arm."""
     best: int = state.arms[0]
