@@ -95,6 +95,12 @@ def recommend(state: Record) -> int:
     return best
 
 
+def stop(state: Record) -> int:
+    """The last arm of S, in the game best_arm; -1 before."""
+    last: int = state.arms[0]
+    return last if state.left == 1 else -1
+
+
 # ------------------------------------------------------------------------------------- truncated gains
 
 
