@@ -13,7 +13,7 @@ GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual, "best_arm
 OURS = {  # members that no file needs to define: files use them, or the package does
     *("game", "later", "formerly", "name", "title", "described", "recorded", "identity", "replace", "untuned"),
     *("built_on", "guarantee", "promises", "promises_all", "stated_delta", "in_lanes", "arms_together"),
-    *("gains_in_lanes", "events_of_log", "optimistic", "growing", "on_demand"),
+    *("gains_in_lanes", "events_of_log", "optimistic", "growing", "on_demand", "noisy_regret_bound"),
 }
 PLAYERS = {"Algorithm": "algorithm", "Adversary": "adversary"}
 Member = tuple[str, str]  # the default of a member, and what it is

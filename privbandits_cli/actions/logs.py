@@ -16,7 +16,7 @@ from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.games import contextual
 from privbandits_cli.games.rewards import REWARDS
-from privbandits_cli.numerics.text import exact
+from privbandits_cli.numerics.text import exact, number_of
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import loader
 
@@ -172,18 +172,9 @@ def _in_order(names: Sequence[Any], what: str, classes: Sequence[str]) -> list[A
 
 def _named(name: Any, classes: Sequence[str]) -> str | None:
     """The action with this name. If there is none, the only action that is the same number: 1 is 1.0."""
-    alike = [known for known in classes if known == str(name)] or [
-        known for known in classes if _number(known) == _number(name)
-    ]
+    same, number = [known for known in classes if known == str(name)], number_of(str(name))
+    alike = same or [known for known in classes if number is not None and number_of(known) == number]
     return alike[0] if len(alike) == 1 else None
-
-
-def _number(name: Any) -> float:
-    """The number that a name writes; NaN, which equals nothing, if it is none."""
-    try:
-        return float(str(name))
-    except ValueError:
-        return math.nan
 
 
 def _of_errors(estimates: Sequence[Mapping[str, Any]], n: int) -> list[str]:

@@ -37,7 +37,7 @@ from privbandits_cli.data.tables import Texts, columns_of
 from privbandits_cli.data.text_files import READ, SEPARATED, cells, format_of, lines_of, separator, unknown_format
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
-from privbandits_cli.numerics.text import exact, meant
+from privbandits_cli.numerics.text import exact, meant, number_of
 
 ROWS = 65536  # rows that are checked together
 READ_AS = f"gains are read from {READ} files"
@@ -260,7 +260,4 @@ def _is_number(cell: str) -> bool:
 
 def _number(cell: str) -> float | None:
     """The number that a cell writes, if it does."""
-    try:
-        return float(cell.replace("_", " _"))  # NumPy reads no 1_000
-    except ValueError:
-        return None
+    return number_of(cell.replace("_", " _"))  # NumPy reads no 1_000

@@ -79,8 +79,3 @@ def choose(state: Record, rng: Numbers) -> int:
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
     if ended(state, gain):
         end(state, arm, state.scale * rng.normal)
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Numbers(0.0, 0.0, 0.0, 0))] = 1.0

@@ -46,8 +46,3 @@ def choose(state: Record, rng: Draws) -> int:
         begin(state)
     arm: int = state.arm
     return arm
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -13,7 +13,7 @@ distribution`). A longer first phase, `first: 16`, makes such trials rare.
 
 import numpy as np
 
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.mechanisms.phased import Growing, begin, phases
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped, private_kl
@@ -44,8 +44,3 @@ def choose(state: Record, rng: Draws) -> int:
         begin(state)
     arm: int = state.arm
     return arm
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -5,7 +5,7 @@ noisy gains equals that on the true ones (Lemma 4.3). Each gain is used once, wi
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -18,14 +18,6 @@ from privbandits_cli.numerics.jit import Record, Records, record, unbound
 base_choose: Any = unbound
 base_update: Any = unbound
 base_probabilities: Any = unbound
-
-
-@runtime_checkable
-class ToleratesNoise(Protocol):
-    """A base with a regret bound for gains in [0, 1] under Laplace noise."""
-
-    def noisy_regret_bound(self, rounds: Floats, setting: Setting, scale: float) -> Floats | None:
-        """Bound on the expected regret against oblivious adversaries under noise of this scale, if there is one."""
 
 
 class NoisyGains(bandit.Algorithm):
@@ -93,9 +85,7 @@ class Parameters(NoisyGains):
         scale = self.scale()
         if scale == 0:
             return self.base.regret_bound(rounds, setting, memory)
-        if memory > 0 or not isinstance(self.base, ToleratesNoise):
-            return None
-        return self.base.noisy_regret_bound(rounds, setting, scale)
+        return self.base.noisy_regret_bound(rounds, setting, scale) if memory == 0 else None
 
 
 def choose(state: Record, rng: Draws) -> int:

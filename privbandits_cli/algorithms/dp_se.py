@@ -84,9 +84,3 @@ def noise(state: Record, rng: Draws) -> float:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, gain, noise(state, rng)):
         begin(state)
-
-
-def stop(state: Record) -> int:
-    """The last arm; -1 before."""
-    last: int = state.arms[0]
-    return last if state.left == 1 else -1

@@ -214,8 +214,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.roots[arm] = np.divide(1.0, np.sqrt(n))
     state.inverses[arm] = np.divide(1.0 + logarithm(float(n)) if odd else 1.0, n)
     state.t += 1
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -11,7 +11,7 @@ SMPyBandits' `IMED` returns the index of the smallest value as the value itself,
 import numpy as np
 
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped, entropy
 
@@ -60,8 +60,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.entropies[arm] = entropy(state.means[arm])
     state.logs[arm] = np.log(state.plays[arm])
     state.t += 1
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records, once, record
 from privbandits_cli.numerics.kl import clipped, reach_of
 from privbandits_cli.numerics.logarithm import logarithm
@@ -115,8 +115,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 def entropy_of(p: float) -> float:
     """The entropy of a coin, in nats."""
     return -p * logarithm(p) - (1.0 - p) * logarithm(1.0 - p) if 0.0 < p < 1.0 else 0.0
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -30,7 +30,7 @@ from privbandits_cli.accounting.releases import Release, bit, noised
 from privbandits_cli.algorithms.ldp_ucb import behind
 from privbandits_cli.algorithms.robust_ucb import Optimist, leader
 from privbandits_cli.games import views
-from privbandits_cli.games.bandit import Draws, Floats, One, Setting
+from privbandits_cli.games.bandit import Draws, One, Setting
 from privbandits_cli.games.heavy_tails import Factor, sent
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records
@@ -167,8 +167,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.log = np.sqrt(4.0 * logarithm(float(state.t)))  # √ln t⁴
     state.grown = power(state.log, state.q)
     state.forced = behind(state)
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

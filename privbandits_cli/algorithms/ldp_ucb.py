@@ -17,7 +17,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, bit, noised
 from privbandits_cli.algorithms.robust_ucb import leader
 from privbandits_cli.games import bandit, views
-from privbandits_cli.games.bandit import Draws, Floats, One, Setting
+from privbandits_cli.games.bandit import Draws, One, Setting
 from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
@@ -105,8 +105,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.roots[arm] = 1.0 / np.sqrt(n)
     state.t += 1
     state.forced = behind(state)
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -48,8 +48,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.plays[arm] = n
     state.gains[arm] += gain
     state.indices[arm] = state.gains[arm] / n + np.sqrt(max(0.0, np.log(state.share / n)) / n)
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

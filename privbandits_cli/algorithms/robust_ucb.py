@@ -99,8 +99,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.t += 1
     state.log = 2.0 * np.log(state.t)
     state.grown = power(state.log, state.q)
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

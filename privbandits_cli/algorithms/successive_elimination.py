@@ -39,8 +39,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.means[arm] = state.sums[arm] / state.epoch
     if turned(state):
         begin(state)
-
-
-def stop(state: Record) -> int:
-    last: int = state.arms[0]
-    return last if state.left == 1 else -1

@@ -45,8 +45,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.plays[arm] += 1
     state.gains[arm] += gain
     state.t += 1
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -52,8 +52,3 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.roots[arm] = np.sqrt(2.0 * max(0.0, state.squares[arm] / n - mean * mean) / n)
     state.inverses[arm] = 3.0 / n
     state.t += 1
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -23,10 +23,6 @@ class Share(Estimate):
     exact: ClassVar[bool] = True
     count: int = 0
 
-    def further(self) -> list[Estimate]:
-        """None: `sure` needs no test by a further trial."""
-        return []
-
     def sure(self, confidence: float) -> tuple[float, float]:
         """The interval of Clopper & Pearson."""
         return clopper_pearson(self.count, self.trials, confidence)
@@ -38,10 +34,6 @@ class Median(Estimate):
 
     exact: ClassVar[bool] = True
     values: tuple[float, ...] = ()  # sorted; infinite in a trial that has not ended
-
-    def further(self) -> list[Estimate]:
-        """None: `sure` needs no test by a further trial."""
-        return []
 
     def sure(self, confidence: float) -> tuple[float, float]:
         """The interval of order statistics; 0 or infinity for too few trials."""

@@ -12,6 +12,7 @@ from privbandits_cli.analysis.measured import AGAIN, Measured, curves_of
 from privbandits_cli.experiment.keys import Plot
 from privbandits_cli.experiment.names import Name, symbol
 from privbandits_cli.experiment.variants import flat
+from privbandits_cli.numerics.text import number_of
 
 Line = tuple[object, ...]  # what the curves of one line have in common
 
@@ -187,24 +188,16 @@ def _moving(one: Measured, other: Measured) -> set[str]:
     a, b = ({**curve.record["algorithm"]["apart"], **curve.own} for curve in (one, other))
     differ = {name for name in a.keys() | b.keys() if str(a.get(name)) != str(b.get(name))}
     same = one.of_game != other.of_game or one.record.get("converted") == other.record.get("converted")
-    numbers = all(_is_number(str((a | b)[name])) for name in differ)
+    numbers = all(number_of(str((a | b)[name])) is not None for name in differ)
     return differ if len(differ) == 1 and numbers and not same else set()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _number(curve: Measured, name: str) -> float:
     """The value of a parameter; ValueError if it is not a number."""
-    try:
-        return float(curve.swept[name])
-    except ValueError as error:
-        raise ValueError(f"'{name}' is '{curve.swept[name]}' in a curve: an axis needs numbers") from error
+    found = number_of(curve.swept[name])
+    if found is None:
+        raise ValueError(f"'{name}' is '{curve.swept[name]}' in a curve: an axis needs numbers")
+    return found
 
 
 def _sweeping(curve: Measured, name: str) -> Measured:

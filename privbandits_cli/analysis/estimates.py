@@ -40,10 +40,11 @@ class Estimate:
     def further(self) -> list["Estimate"]:
         """The mean after one more trial on either side, twice as far from it as any so far; none for a single trial.
 
-        If only mean and error are known, a trial may be n - 1 errors from the mean, not further (Samuelson 1968).
+        If only mean and error are known, a trial may be n - 1 errors from the mean, not further (Samuelson 1968). If
+        only `sure` is used, no test by a further trial is needed: none.
         """
         n, low, high = self.trials, *self.limits
-        if n < 2 or not math.isfinite(self.error):
+        if self.exact or n < 2 or not math.isfinite(self.error):
             return []
         x = np.array(list(self.regrets.values()))
         far = 2 * (float(np.abs(x - self.value).max()) if len(x) else (n - 1) * self.error)

@@ -11,7 +11,7 @@ from privbandits_cli.experiment.document import Error, Loc, dotted
 from privbandits_cli.experiment.names import latin
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.numerics.text import meant
+from privbandits_cli.numerics.text import meant, number_of
 from privbandits_cli.plugins.registry import Kind, Registry
 
 LONG = 60  # characters of a config's text in a message
@@ -116,19 +116,12 @@ def suggestion(word: str, known: Iterable[str], shown: Mapping[str, str] = {}) -
 
 def _meant(word: str, known: Mapping[str, str]) -> str | None:
     """The known word that is meant: of a number the same number, else the word that is spelt most like this one."""
-    number = _number(word)
+    number = number_of(word)
     if number is not None:
-        return next((name for text, name in known.items() if _number(text) == number), None)
+        return next((name for text, name in known.items() if number_of(text) == number), None)
     plain = {_plain(text): known[text] for text in reversed([*known])}  # if two plain texts are equal, the first counts
     close = difflib.get_close_matches(_plain(word), plain, n=1, cutoff=0.5)
     return plain[close[0]] if close else None
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _plain(text: str) -> str:

@@ -84,8 +84,9 @@ def figure(table: Table, log: bool = False) -> Figure:
 
     The legend is in a free cell if it fits there, else below, where it takes at most a fifth of the figure.
     """
-    with styled(table.font, table.style):
-        return next(_attempts(_named(sheet(replace(table, log=log or table.log)))))
+    with styled(table.plot.font, table.style):
+        logged = table.plot.model_copy(update={"log": log or table.plot.log})
+        return next(_attempts(_named(sheet(replace(table, plot=logged)))))
 
 
 @dataclass(frozen=True)
@@ -118,26 +119,26 @@ def _named(found: Sheet) -> Picture:
 def _attempts(picture: Picture) -> Iterator[Figure]:
     """The figure in each layout in which all names fit, the best first; the last is as high as its legend needs."""
     n, table = len(picture.sheet.table.panels), picture.sheet.table
-    for width in layout.widths(n, table.width):
+    for width in layout.widths(n, table.plot.width):
         columns = layout.columns(n, width)
         rows = layout.height(n, width) + LINE * (1 + wrapped(picture.notes, width - 0.2, NOTE).count("\n"))
         rows += LINE * (n > 1 and bool(picture.shared))
         if not picture.texts:  # colour bars name all lines
-            yield _below(picture, width, table.height or rows)
+            yield _below(picture, width, table.plot.height or rows)
         if n % columns:
-            out = _drawn(picture, width, table.height or rows, "cell")
+            out = _drawn(picture, width, table.plot.height or rows, "cell")
         else:
             names = "\n".join(on_lines(text, _beside(width, columns), ends.SIZE) for text in picture.texts.values())
             room = n / columns * (ends.least(names.split("\n")) / layout.NAMES + ABOVE)
             grown = room if rows < room <= layout.MORE * rows else rows
-            out = _drawn(picture, width, table.height or grown, "ends")
+            out = _drawn(picture, width, table.plot.height or grown, "ends")
         if out is not None:
             yield out
         wide, high = _legend_size(picture, width)
         least = wide * high / width / layout.MOST
         if least <= rows + high:
-            yield _below(picture, width, table.height or rows + high)
-    yield _below(picture, width, table.height or least)
+            yield _below(picture, width, table.plot.height or rows + high)
+    yield _below(picture, width, table.plot.height or least)
 
 
 def _below(picture: Picture, width: float, high: float) -> Figure:

@@ -116,6 +116,7 @@ class Sheet:
     def marks(self) -> list[str]:
         """What pale bars, rings, gaps and arrows say, and what axes that are not linear show near 0."""
         every = [(shown, panel.y) for panel in self.panels.values() for shown in panel.lines]
+        top = self.table.plot.top
         chance = f"the {self.table.centre} is lower by no more than chance"
         said = {
             "pale: 5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups": any(
@@ -136,7 +137,7 @@ class Sheet:
                 y.kind == "log" and (shown.line.regret <= 0).any() for shown, y in every
             ),
             "arrow up: the bar ends above the axis": any(len(shown.over) for shown, _ in every),
-            f"regrets above {self.table.top:,g} are beyond the axis" if self.table.top else "": any(
+            f"regrets above {top:,g} are beyond the axis" if top else "": any(
                 shown.line.regret.max() > y.high for shown, y in every
             ),
         }

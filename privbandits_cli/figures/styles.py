@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+from privbandits_cli.numerics.text import number_of
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 # The sizes of markers that would look larger or smaller than the others.
 SIZES = {"D": 0.85, "^": 1.15, "v": 1.15, "<": 1.15, ">": 1.15, "p": 1.15, "h": 1.1, "P": 1.2, "X": 1.2, "*": 1.5}
@@ -227,18 +229,11 @@ def sweeps(curves: Iterable[Drawn]) -> list[Sweep]:
         parameters = {tuple(curve.own) for curve in members}
         if len(members) >= FEWEST and len(parameters) == 1 and len(members[0].own) == 1:
             (parameter,) = members[0].own
-            numbers = {curve.label: _number(curve.own[parameter]) for curve in members}
-            if len(set(numbers.values())) == len(members) and all(map(math.isfinite, numbers.values())):
+            known = {curve.label: number_of(curve.own[parameter]) for curve in members}
+            numbers = {label: x for label, x in known.items() if x is not None and math.isfinite(x)}
+            if len(set(numbers.values())) == len(members):
                 found.append(Sweep(members[0].style().colour, parameter, numbers))
     return found
-
-
-def _number(text: str) -> float:
-    """The number that a text is; NaN if it is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def shade(colour: str, at: float) -> str:

@@ -26,7 +26,7 @@ from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import answers, prices
 from privbandits_cli.figures.bulk import Bulk
 from privbandits_cli.figures.line import Line, alike
-from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
+from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
 from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry, including
@@ -59,16 +59,9 @@ class Table:
     x_label: str  # `round`, or the swept parameter in words and symbols
     centre: str
     bars: str
-    bar_rounds: int
-    log: Log
+    plot: Plot  # what the config says of the figure
     wanted: int  # trials of a complete curve
-    price: Price | None = None  # how regrets are compared with that of a floor
     floor: str = ""  # the floor's name in a figure
-    over: bool = False  # whether regrets are multiples of lower bounds
-    font: str | None = None  # whose signs are taken first
-    top: float | None = None  # the upper end of a linear axis of regrets
-    width: Literal["one", "two"] | float | None = None  # columns of a paper, or inches; None: by the number of panels
-    height: float | None = None  # in inches; None: by the number of rows
     style: str = ""  # a style sheet
     quantity: str = ""  # what the y axis shows, if it is no regret
     remarks: tuple[str, ...] = ()  # further notes
@@ -128,14 +121,15 @@ class Table:
 
     def axes(self, lines: Sequence[Line]) -> tuple[Scale, Scale]:
         """The axes of a panel; a logarithmic one of regrets has room for the numbers that stand at its lower end."""
-        x, y = axes_of(lines, self.log, self.top)
+        x, y = axes_of(lines, self.plot.log, self.plot.top)
         cut = any(beyond(line, points, y) for line, points in zip(lines, self.marked(lines), strict=True))
         numbered = cut or any(line.free is not None for line in lines)
         return x, replace(y, low=y.low / 2.5) if numbered and y.kind == "log" else y
 
     def marked(self, lines: Sequence[Line]) -> list[NDArray[np.int64]]:
         """The points of each line of a panel that have a marker and a bar."""
-        return [bar_positions(line.x, self.bar_rounds, k, len(lines), self.log) for k, line in enumerate(lines)]
+        n, log = self.plot.bars, self.plot.log
+        return [bar_positions(line.x, n, k, len(lines), log) for k, line in enumerate(lines)]
 
     @property
     def spread(self) -> str:
@@ -164,12 +158,12 @@ class Table:
     @property
     def ratio(self) -> bool:
         """Whether regrets are multiples, of `unit`."""
-        return self.over or (self.price is not None and self.price.ratio)
+        return self.plot.over is not None or (self.plot.price is not None and self.plot.price.ratio)
 
     @property
     def unit(self) -> str:
         """What they are multiples of."""
-        return "the lower bound" if self.over else f"{self.floor}'s"
+        return "the lower bound" if self.plot.over else f"{self.floor}'s"
 
     @property
     def level(self) -> float | None:
@@ -183,7 +177,7 @@ class Table:
     @property
     def free(self) -> float:
         """Privacy counts as free if the regret exceeds the floor's by at most this part."""
-        return self.price.free if self.price else 0.0
+        return self.plot.price.free if self.plot.price else 0.0
 
 
 def read(
@@ -233,18 +227,11 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() + at if x else "round",
         centre=level + CENTRES[chosen.centre],
         bars=BARS[bars],
-        bar_rounds=plot.bars,
-        log=plot.log,
+        plot=plot,
         wanted=found.wanted,
-        price=plot.price,
         floor=next(iter(floors), ""),
-        font=plot.font,
-        top=plot.top,
-        width=plot.width,
-        height=plot.height,
         switches=config.get("switches", 0),
         best=tuple(map(found.symbol, plot.best or ())),
-        over=plot.over is not None,
         remarks=tuple(remarks),
     )
 
@@ -314,12 +301,8 @@ def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
         x_label=x_label,
         centre=shown.centre,
         bars=shown.bars,
-        bar_rounds=plot.bars,
-        log=plot.log,
+        plot=plot.model_copy(update={"price": None, "top": None}),  # these are of regrets
         wanted=found.wanted,
-        font=plot.font,
-        width=plot.width,
-        height=plot.height,
         quantity=shown.y,
         remarks=(
             *answers.remarks(found, panels),

@@ -134,6 +134,10 @@ class Algorithm(players.Algorithm):
         """
         return None
 
+    def noisy_regret_bound(self, rounds: Floats, setting: Setting, scale: float) -> Floats | None:
+        """A bound on the expected regret, against oblivious adversaries, if gains carry Laplace noise of this scale."""
+        return None
+
 
 def gaps(means: Floats) -> Floats:
     """How far the mean of each worse arm is below the best one."""

@@ -35,13 +35,8 @@ def d_minus(x: float, y: float, epsilon: float) -> float:
     return d_plus(1.0 - x, 1.0 - y, epsilon)
 
 
-def edge(x: float, epsilon: float) -> float:
-    """The y up to which d+_ε(x, y) is kl(x, y): x/(x + (1 - x) e^-ε), and 0 at x = 0. Domain: ε < infinity."""
-    return edge_of(x, math.exp(-epsilon))
-
-
 def edge_of(x: float, small: float) -> float:
-    """`edge`; small: e^-ε."""
+    """The y up to which d+_ε(x, y) is kl(x, y), and 0 at x = 0; small: e^-ε. Domain: ε < infinity."""
     return np.divide(x, x + (1.0 - x) * small) if x > 0.0 else 0.0
 
 
@@ -76,20 +71,14 @@ def divergence(x: float, y: float, edge: float, epsilon: float, kappa: float) ->
     return kl(x, y) if y <= edge else max(0.0, -math.log1p(-kappa * y) - epsilon * x)
 
 
-def meeting(up: float, low: float, n: float, m: float, epsilon: float) -> float:
-    """The y at which `private_transport` has its minimum. Domain: up > low, ε < infinity.
+def meeting_of(up: float, low: float, n: float, m: float, ours: float, theirs: float, kappa: float) -> float:
+    """The y at which `private_transport` has its minimum, with the edges of both arms. Domain: up > low, ε < infinity.
 
     d+ has a slope in y of (y - x)/(y (1 - y)) up to the edge of x, and beyond it the smaller one κ/(1 - κy), with
     κ = 1 - e^-ε. They agree at the edge. At the minimum, n times the slope of one arm is m times that of the other.
     With the slopes of kl this holds at the mean of all plays. If one arm alone is beyond its edge there, then so it is
     at the minimum. If both are, the y at which it holds with κ/(1 - κy) for both tells whether one of them is not.
     """
-    small = math.exp(-epsilon)
-    return meeting_of(up, low, n, m, edge_of(low, small), edge_of(1.0 - up, small), -math.expm1(-epsilon))
-
-
-def meeting_of(up: float, low: float, n: float, m: float, ours: float, theirs: float, kappa: float) -> float:
-    """`meeting`, if the edges of both arms and κ are known."""
     y: float = np.divide(n * up + m * low, n + m)  # "/" would check for 0, which prevents vectors
     low_private, up_private = y > ours, 1.0 - y > theirs
     if low_private and up_private:
@@ -103,7 +92,7 @@ def meeting_of(up: float, low: float, n: float, m: float, ours: float, theirs: f
 
 
 def crossing(low: float, n: float, m: float, kappa: float) -> float:
-    """The y of `meeting` if d+ is kl there and d- is beyond its edge.
+    """The y of `meeting_of` if d+ is kl there and d- is beyond its edge.
 
     It is the positive root of κ(n + m) y² + (m(1 - κ - κ low) - nκ) y - m low (1 - κ).
     """

@@ -45,21 +45,6 @@ def overtaking(best: float, worse: float, n: float, numbers: float, epsilon: flo
     return math.exp(log_overtaking(best, worse, n, numbers, epsilon))
 
 
-def rate(gap: float, epsilon: float) -> float:
-    """g = min(Δ², εΔ/4): `overtaking` <= (16/9)^j e^-ng, by Hoeffding's lemma at λ = min(2Δ, ε/2)."""
-    return min(gap**2, 0.25 * epsilon * gap)
-
-
-def factor(epsilon: float) -> float:
-    """16/9, for the Laplace numbers of two sums; 1 without noise."""
-    return 1.0 if epsilon == math.inf else 16 / 9
-
-
-def simple_overtaking(gap: float, n: float, numbers: float, epsilon: float) -> float:
-    """(16/9)^j e^(-n min(Δ², εΔ/4)), a simpler and larger bound."""
-    return math.exp(numbers * math.log(factor(epsilon)) - n * rate(gap, epsilon))
-
-
 # ------------------------------------------------------------------------------------------ one release
 
 
@@ -92,11 +77,6 @@ def least_plays(enough: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def simple_one_shot_plays(n_arms: int, gap: float, epsilon: float, delta: float) -> int:
-    """⌈ln(16 (K - 1)/(9δ))/min(Δ², εΔ/4)⌉ plays of each arm: the same in closed form, and more."""
-    return math.ceil(math.log(factor(epsilon) * (n_arms - 1) / delta) / rate(gap, epsilon))
 
 
 def z_test_plays(low: float, high: float, error: float, power: float) -> int:

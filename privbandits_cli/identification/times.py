@@ -88,23 +88,10 @@ def largest_level(ratios: Ratios, end: float) -> tuple[float, Floats]:
     return level, ratios(level)
 
 
-def fixed_level(ratios: Ratios, end: float, share: float) -> tuple[float, Floats]:
-    """The level at which the best arm has this share of the plays, and the ratios there."""
-    low, high = 0.0, end
-    for _ in range(STEPS):
-        level = 0.5 * (low + high)
-        low, high = (level, high) if ratios(level).sum() < (1 - share) / share else (low, level)
-    return low, ratios(low)
-
-
-def optimum(means: Sequence[float] | Floats, epsilon: float, share: float | None = None) -> tuple[float, Floats]:
-    """T*_ε and the weights `[arms]` that attain it; ε = infinity is T*_KL.
-
-    share: the share of the best arm, if it is fixed: then the first number is T*_ε,β.
-    """
+def optimum(means: Sequence[float] | Floats, epsilon: float) -> tuple[float, Floats]:
+    """T*_ε and the weights `[arms]` that attain it; ε = infinity is T*_KL."""
     best, top, others = split(means)
-    ratios, end = private_ratios(top, others, epsilon)
-    level, found = largest_level(ratios, end) if share is None else fixed_level(ratios, end, share)
+    level, found = largest_level(*private_ratios(top, others, epsilon))
     weights = np.insert(found, best, 1.0) / (1 + found.sum())
     return float(1 / (level * weights[best])), weights
 
@@ -112,16 +99,6 @@ def optimum(means: Sequence[float] | Floats, epsilon: float, share: float | None
 def characteristic_time(means: Sequence[float] | Floats, epsilon: float = math.inf) -> float:
     """T*_ε; T*_KL for ε = infinity."""
     return optimum(means, epsilon)[0]
-
-
-def time_with_share(means: Sequence[float] | Floats, epsilon: float = math.inf, share: float = 0.5) -> float:
-    """T*_ε,β: the characteristic time if the best arm has the share β of the plays."""
-    return optimum(means, epsilon, share)[0]
-
-
-def optimal_weights(means: Sequence[float] | Floats, epsilon: float = math.inf) -> Floats:
-    """The shares of the plays that attain T*_ε, `[arms]`."""
-    return optimum(means, epsilon)[1]
 
 
 def total_variation_time(means: Sequence[float] | Floats) -> float:
@@ -141,34 +118,6 @@ def local_time(means: Sequence[float] | Floats, epsilon: float) -> float:
     """The factor of the lower bound with local ε: max(T*_KL, T*_G/(2c)), c = min(4, e^2ε)(e^ε - 1)² (slides)."""
     c = min(4.0, math.exp(2 * min(epsilon, 1.0))) * math.expm1(min(epsilon, 300.0)) ** 2
     return max(characteristic_time(means), gaussian_time(means) / (2 * c))
-
-
-def bit_means(means: Sequence[float] | Floats, epsilon: float) -> Floats:
-    """The means of randomised-response bits, (μ (e^ε - 1) + 1)/(e^ε + 1)."""
-    small = math.exp(-epsilon)
-    found: Floats = (np.asarray(means, float) * (1 - small) + small) / (1 + small)
-    return found
-
-
-def randomised_response_time(means: Sequence[float] | Floats, epsilon: float) -> float:
-    """T*_KL of randomised-response bits: what an algorithm can reach that sees only these."""
-    return characteristic_time(bit_means(means, epsilon))
-
-
-def privacy_is_free(means: Sequence[float] | Floats, epsilon: float) -> bool:
-    """Whether T*_ε = T*_KL (ours): at the weights of T*_KL, no arm's mean moves beyond its edge.
-
-    The best arm and arm a then meet at y = (w* μ* + w_a μ_a)/(w* + w_a). The log odds of both arms must differ from
-    those of y by at most ε. It is enough, but not necessary, that they differ by at most ε from each other.
-    """
-    best, top, others = split(means)
-    shares = optimal_weights(means)
-    rest = np.delete(shares, best)
-    y = (shares[best] * top + rest * others) / (shares[best] + rest)
-    with np.errstate(divide="ignore"):
-        odds, low = np.log(y) - np.log1p(-y), np.log(others) - np.log1p(-others)
-        high = np.log(top) - np.log1p(-top)
-    return bool(np.all(high - odds <= epsilon) and np.all(odds - low <= epsilon))
 
 
 # ------------------------------------------------------------------------------------------ bounds on E τ

@@ -86,11 +86,6 @@ def choose(state: Record, rng: Draws) -> int:
     return arm
 
 
-def probabilities(state: Record, out: Floats) -> None:
-    out[:] = 0.0
-    out[state.arms[state.place]] = 1.0
-
-
 def recommend(state: Record) -> int:
     """The arm of S with the largest mean of the last complete epoch, in the game best_arm."""
     best: int = state.arms[0]
@@ -98,6 +93,12 @@ def recommend(state: Record) -> int:
         if state.means[state.arms[i]] > state.means[best]:
             best = state.arms[i]
     return best
+
+
+def stop(state: Record) -> int:
+    """The last arm of S, in the game best_arm; -1 before."""
+    last: int = state.arms[0]
+    return last if state.left == 1 else -1
 
 
 # ------------------------------------------------------------------------------------- truncated gains

@@ -33,6 +33,7 @@ class KAryTree(Counter):
     k: int = 2
 
     first: ClassVar[int] = 0  # the code of the first item: the number of items before it
+    signed: ClassVar[bool] = False  # whether digits may be negative
 
     @classmethod
     @cache
@@ -66,10 +67,10 @@ class KAryTree(Counter):
         return trees.held(self.n, self.k, rounds, squares=self.law == "gaussian")
 
     def variances(self, prefixes: Ints) -> Floats:
-        return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=False)
+        return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=self.signed)
 
     def spread(self) -> tuple[float, float]:
-        mean, largest = digits.spread(self.n, self.k, self.levels, signed=False)
+        mean, largest = digits.spread(self.n, self.k, self.levels, signed=self.signed)
         return self.unit * mean, self.unit * largest
 
     def facts(self) -> dict[str, float]:

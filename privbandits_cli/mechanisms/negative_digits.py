@@ -13,15 +13,13 @@ At each level the record keeps the noise of the k children of one node: `sums[l,
 """
 
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from privbandits_cli.accounting import digits
 from privbandits_cli.games.linear import Draws
-from privbandits_cli.mechanisms.counter import Counter, Law, release
-from privbandits_cli.mechanisms.tree import WIDEST
+from privbandits_cli.mechanisms.counter import Counter, release
+from privbandits_cli.mechanisms.k_ary import KAryTree
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
 
@@ -29,20 +27,12 @@ __all__ = ["NegativeDigits", "add_item", "release"]
 
 
 @dataclass(frozen=True)
-class NegativeDigits(Counter):
-    """A k-ary tree with `levels` levels whose prefixes may have negative digits."""
+class NegativeDigits(KAryTree):
+    """A k-ary tree whose prefixes may have negative digits."""
 
     title = "a k-ary tree with negative digits"
     laws = ("laplace",)
-
-    k: int
-    levels: int
-
-    @classmethod
-    @cache
-    def best(cls, n: int, law: Law = "laplace") -> Self:
-        """The tree with the least root mean square of E_t."""
-        return min((cls(n, law, k, digits.height(n, k)) for k in range(2, WIDEST + 1)), key=Counter.rms)
+    signed = True
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
@@ -58,18 +48,8 @@ class NegativeDigits(Counter):
         begun = sum((rounds - 1) % self.k ** (level + 1) == 0 for level in range(self.levels))
         return {"laplace": self.k * np.asarray(begun, np.int64)}
 
-    def sensitivity(self) -> float:
-        return self.cost(self.levels)
-
-    def variances(self, prefixes: Ints) -> Floats:
-        return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=True)
-
-    def spread(self) -> tuple[float, float]:
-        mean, largest = digits.spread(self.n, self.k, self.levels, signed=True)
-        return self.unit * mean, self.unit * largest
-
-    def facts(self) -> dict[str, float]:
-        return {"k": self.k, "levels": self.levels}
+    def together(self, rounds: int) -> float:
+        return Counter.together(self, rounds)  # a node's noise is used before its items come
 
 
 def add_item(counter: Record, rng: Draws) -> None:

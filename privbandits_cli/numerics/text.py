@@ -14,6 +14,14 @@ def exact(value: float) -> str:
     return repr(float(value) + 0.0).removesuffix(".0")  # never -0
 
 
+def number_of(text: str) -> float | None:
+    """The number that a text writes, as Python reads it; None if it writes none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def meant(text: str) -> str:
     """The number that a text may mean: `0.5` for `50%` and `0,5`, `1234 or 1.234` for `1,234`; else empty."""
     if not SPELLED.fullmatch(text):

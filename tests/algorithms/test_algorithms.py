@@ -22,8 +22,7 @@ MATCHES = [(name, other) for name in ALGORITHMS for other in ADVERSARIES if fit(
 SETTING = Setting(1000, 4)
 # Every algorithm meets one adversary, in the game whose kernel the next tests share; these two meet all adversaries.
 ONCE = [(name, other) for name, other in MATCHES if other == "stochastic" or name in ("exp3", "robust_ucb")]
-NO_FORMULA = ("dp_ts", "ftpl_frechet", "gaussian_ts", "lazy_dp_ts", "thompson")  # the law of the arm has no closed form
-WITH_LAW = [name for name in ALGORITHMS if name not in NO_FORMULA]
+# Those that draw an arm with the uniform number of the round: their files have a formula for its law.
 DRAWN = [name for name in ALGORITHMS if "uniform" in asked(make(name).tuned(SETTING), SETTING)]
 # Random bits wrap around by design, of which plain Python warns.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar (add|multiply)")
@@ -61,7 +60,7 @@ def history(bound, state, rounds, seed, n_arms=4):
 
 
 @either
-@pytest.mark.parametrize("name", WITH_LAW)
+@pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("rounds", some([0, 1, 7, 200], 0, 7))
 def test_probabilities_are_a_distribution(name, rounds, plain):
     bound, state = ready(name, plain=plain)
@@ -72,7 +71,7 @@ def test_probabilities_are_a_distribution(name, rounds, plain):
 
 
 # One of each way to draw: down a tree of weights, and along a sum.
-@pytest.mark.parametrize("name", some(WITH_LAW, "exp2", "tsallis_inf"))
+@pytest.mark.parametrize("name", some(DRAWN, "exp2", "tsallis_inf"))
 def test_arms_are_drawn_with_the_stated_probabilities(name):
     bound, state = ready(name, plain=False)
     history(bound, state, 200, seed=5)
@@ -95,7 +94,7 @@ def test_arms_are_drawn_with_the_stated_probabilities(name):
 
 
 @either
-@pytest.mark.parametrize("name", WITH_LAW)
+@pytest.mark.parametrize("name", DRAWN)
 def test_choose_and_probabilities_leave_the_law_of_the_next_arm_alone(name, plain):
     bound, state = ready(name, plain=plain)
     history(bound, state, 50, seed=2)

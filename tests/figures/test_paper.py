@@ -9,6 +9,7 @@ from matplotlib.text import Text
 
 from privbandits_cli.analysis import curves, theories
 from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.keys import Plot
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures import bulk, ends, layout, panel, plot, shown, table
 from privbandits_cli.figures.bulk import Bulk
@@ -37,7 +38,7 @@ def rising(count, base="name"):
 def table_of_panels(*panels, swept=True, **more):
     titles = {Name(f"P{i}"): list(lines) for i, lines in enumerate(panels)}
     label = "ε" if swept else "round"
-    return table.Table(titles, label, "mean", table.BARS["sd"], 12, False, TRIALS, **more)
+    return table.Table(titles, label, "mean", table.BARS["sd"], Plot(**more), TRIALS)
 
 
 def names_of(drawn):
@@ -120,7 +121,9 @@ def test_a_legend_takes_at_most_a_fifth(count, panels):
     made = table_of_panels(*[rising(count, long)] * panels)
     drawn = plot.figure(made)
     assert 0.05 < share(drawn) <= layout.MOST + 0.01
-    assert share(plot.figure(replace(made, height=2.0 + panels / 2))) > layout.MOST + 0.01  # of a height that is given
+    assert (
+        share(plot.figure(replace(made, plot=Plot(height=2.0 + panels / 2)))) > layout.MOST + 0.01
+    )  # of a height that is given
 
 
 @pytest.mark.parametrize("name", some([name for name, _ in COMMITTED], "fig1", "oracle_iris"))

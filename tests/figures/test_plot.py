@@ -15,6 +15,7 @@ from privbandits_cli.analysis import curves, statistics
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.keys import Plot
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import distributions, panel, plot, shown, styles, table, words
@@ -180,7 +181,7 @@ def test_regrets_over_the_logarithm_of_the_rounds():
 
 def drawn_of(*lines, log=True, bars="gini", top=None):
     """A table of one panel with these lines, and its figure."""
-    made = table.Table({Name("P"): list(lines)}, "ε", "mean", table.BARS[bars], 12, log, 9, top=top)
+    made = table.Table({Name("P"): list(lines)}, "ε", "mean", table.BARS[bars], Plot(log=log, top=top), 9)
     return made, plot.figure(made)
 
 
@@ -400,7 +401,7 @@ def labelled(label, panels):
     x = np.arange(1.0, 5.0)
     lines = [Line("exp3", Name(f"{label}{k}"), x, x * k, x * 0, x * 0, 24, None) for k in (1, 2)]
     titles = [Name(f"{label} {place}") for place in range(panels)]
-    return table.Table(dict.fromkeys(titles, lines), "round", "mean", "none", 0, False, 24)
+    return table.Table(dict.fromkeys(titles, lines), "round", "mean", "none", Plot(bars=0), 24)
 
 
 @pytest.mark.slow
@@ -433,9 +434,9 @@ def test_signs_that_the_font_lacks_are_told_in_one_sentence():
 
 
 def test_a_figure_has_the_font_that_its_config_names(recwarn):
-    one = plot.figure(replace(labelled("EXP3", 1), font="DejaVu Serif"))
+    one = plot.figure(replace(labelled("EXP3", 1), plot=Plot(bars=0, font="DejaVu Serif")))
     assert one.axes[0].title.get_fontfamily() == ["DejaVu Serif", "sans-serif"]
     assert not [warning for warning in recwarn.list if "font" in str(warning.message)]
     with pytest.warns(plot.FontWarning, match="no font is called 'Nonsense' here"):
-        other = plot.figure(replace(labelled("EXP3", 1), font="Nonsense"))
+        other = plot.figure(replace(labelled("EXP3", 1), plot=Plot(bars=0, font="Nonsense")))
     assert other.axes[0].title.get_fontfamily() == ["sans-serif"]

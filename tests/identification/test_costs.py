@@ -43,13 +43,13 @@ def test_both_divergences_are_chernoffs_exponents_cut_at_epsilon(epsilon):
 def test_divergences_meet_at_their_edge():
     for x in (1e-6, 0.1, 0.5, 0.9):
         for epsilon in (1e-3, 0.5, 3.0):
-            y = costs.edge(x, epsilon)
+            y = costs.edge_of(x, math.exp(-epsilon))
             assert math.log(y / (1 - y) * (1 - x) / x) == pytest.approx(epsilon, rel=1e-6)
             assert costs.d_plus(x, y, epsilon) == pytest.approx(divergence(x, y), rel=1e-6)
             inside, outside = x + 0.99 * (y - x), y + 0.5 * (1 - y)
             assert costs.d_plus(x, inside, epsilon) == pytest.approx(divergence(x, inside), rel=1e-6)
             assert costs.d_plus(x, outside, epsilon) < divergence(x, outside) * (1 - 1e-9)
-    assert costs.edge(0.0, 1.0) == 0.0
+    assert costs.edge_of(0.0, math.exp(-1.0)) == 0.0
     assert costs.d_plus(0.3, 0.7, 1e-9) == pytest.approx(4e-10, rel=1e-6)  # ε (y - x)
     assert costs.d_plus(0.3, 0.7, math.inf) == pytest.approx(divergence(0.3, 0.7))
     assert costs.d_plus(0.0, 0.7, math.inf) == pytest.approx(-math.log(0.3))
@@ -91,11 +91,12 @@ def test_the_costs_of_steps_are_the_same_up_to_rounding(epsilon):
 def test_all_four_pieces_of_the_closed_form_are_played():
     """A minimum may be where both divergences are kl, where one is private, or where both are."""
     pieces = set()
-    for epsilon in (0.1, 1.0, 3.0):
+    for small in np.exp([-0.1, -1.0, -3.0]):
         for up, low in PAIRS:
             for n, m in PLAYS:
-                y = costs.meeting(up, low, n, m, epsilon)
-                pieces.add((y > costs.edge(low, epsilon), y < 1 - costs.edge(1 - up, epsilon)))
+                edges = costs.edge_of(low, small), costs.edge_of(1 - up, small)
+                y = costs.meeting_of(up, low, n, m, *edges, small, 1 - small)
+                pieces.add((y > edges[0], y < 1 - edges[1]))
     assert len(pieces) == 4
 
 

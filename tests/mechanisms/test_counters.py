@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from privbandits_cli.accounting import digits, toeplitz, trees
+from privbandits_cli.accounting import toeplitz, trees
 from privbandits_cli.games.linear import Draws
 from privbandits_cli.mechanisms.blt import Buffered
 from privbandits_cli.mechanisms.counters import best, class_of, counter, with_law
@@ -32,9 +32,9 @@ LINEAR = {  # those whose noise is linear in their numbers
     "k-ary": partial(KAryTree.best, law="laplace"),
     "k = 5": partial(KAryTree, law="gaussian", k=5),
     "negative digits": partial(NegativeDigits.best, law="laplace"),
-    "negative digits, k = 4": lambda n: NegativeDigits(n, "laplace", 4, digits.height(n, 4)),
-    "negative digits, k = 3": lambda n: NegativeDigits(n, "laplace", 3, digits.height(n, 3)),
-    "negative digits, k = 2": lambda n: NegativeDigits(n, "laplace", 2, digits.height(n, 2)),
+    "negative digits, k = 4": lambda n: NegativeDigits(n, "laplace", 4),
+    "negative digits, k = 3": lambda n: NegativeDigits(n, "laplace", 3),
+    "negative digits, k = 2": lambda n: NegativeDigits(n, "laplace", 2),
     "smooth": partial(SmoothTree.best, law="gaussian"),
     "smooth, Laplace": partial(SmoothTree.best, law="laplace"),
     "smooth, balanced": partial(SmoothTree, law="gaussian", ones=4),
@@ -202,7 +202,7 @@ def test_the_best_parameters_have_the_least_noise(n):
         assert KAryTree.best(n, law).rms() == min(KAryTree(n, law, k).rms() for k in range(2, 65))
         shapes = [SmoothTree(n, law, ones) for ones in range(1, 30)]
         assert SmoothTree.best(n, law).rms() <= min(shape.rms() for shape in shapes if shape.levels <= 62)
-    assert NegativeDigits.best(n).rms() <= KAryTree.best(n, "laplace").rms()
+    assert NegativeDigits.best(n, "laplace").rms() <= KAryTree.best(n, "laplace").rms()
     for law in ("gaussian", "laplace"):
         small = [name for name in with_law(law) if name not in ("square_root", "tree", "honaker")]
         if n > 10 or law == "laplace":
@@ -218,7 +218,7 @@ def test_prefixes_far_out():
     first = SmoothTree(2000, "gaussian", made.ones).variances(np.arange(1, 2001))
     np.testing.assert_array_equal(made.variances(np.arange(1, 2001)), first)
     assert made.spread()[1] == made.ones > made.spread()[0] > made.ones - 3
-    assert NegativeDigits.best(10**15).largest() < KAryTree.best(10**15, "laplace").largest()
+    assert NegativeDigits.best(10**15, "laplace").largest() < KAryTree.best(10**15, "laplace").largest()
 
 
 def test_only_the_square_root_keeps_the_numbers_of_all_rounds():
