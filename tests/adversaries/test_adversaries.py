@@ -252,7 +252,9 @@ def test_heavy_tailed_gains_follow_their_law(name):
 def test_a_share_of_the_gains_is_replaced_and_the_others_are_those_of_the_clean_game(name, order):
     """n = 20,000 rounds: the share is within five standard errors of α, and α/2 is not."""
     alpha, n = 0.1, 20_000
-    adversary, setting = instance(name, v=0.5, contamination=alpha, order=order, outlier=7.0, means=[0.3, 0.9, 0.1, 0.9])
+    adversary, setting = instance(
+        name, v=0.5, contamination=alpha, order=order, outlier=7.0, means=[0.3, 0.9, 0.1, 0.9]
+    )
     assert setting.contamination == Contamination(alpha, 7.0, order == "after")
     clean, known = instance(name, v=0.5, means=[0.3, 0.9, 0.1, 0.9])
     assert known == setting._replace(contamination=None)  # v and u are those of the clean gains
