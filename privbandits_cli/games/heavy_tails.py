@@ -201,7 +201,8 @@ def sent(report: float, gain: float, outlier: float) -> float:
 class Robust(Algorithm):
     """A learner that knows only v and u with E|gain|^(1+v) <= u, and α if it is to withstand outliers.
 
-    With α it keeps no gain above B = (u/α)^(1/(1+v)). The papers have this order of B, and leave its constant open.
+    With α it keeps no gain above B = (u/α)^(1/(1+v)). This B is ours: it displaces a mean by the order α^(v/(1+v)) that
+    both papers state.
     """
 
     bounded = False
