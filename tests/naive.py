@@ -1169,7 +1169,7 @@ def regrets(
             elif t % n.period in (0, 1 % n.period):
                 now[kind] = sources[kind]()
         arm = player.choose(uniform)
-        held = arms[len(arms) - memory :] if memory else []  # the arms of the last m rounds
+        held = arms[max(0, len(arms) - memory) :] if memory else []  # the arms of the last m rounds
         pays = memory == 0 or all(other == arm for other in held)
         own += means[arm] - max(means) if means is not None else gains[arm] if pays else 0.0
         player.update(arm, gains[arm] if pays or not observed else 0.0)

@@ -20,13 +20,13 @@ class Capped(Exception):
 
 def play(twin, algorithm, adversary, setting, seed, trial, **given):
     """τ and the answer of a twin, with the numbers that the package deals to this algorithm."""
-    cap, names = int(setting.horizon), (algorithm.identity(), adversary.identity())
-    gains = next(adversary.gains(setting, stream(seed, "gains", names[1], trial=trial), [range(1, cap + 1)]))
+    cap = int(setting.horizon)
+    gains = next(adversary.gains(setting, stream(seed, "gains", adversary.name, trial=trial), [range(1, cap + 1)]))
     numbers = {}
     for kind, count in asked(algorithm, setting).items():
         several = 1 if isinstance(count, One) else count
         table = np.empty((cap, several, 1))
-        fill_of(kind, stream(seed, kind, *names, trial=trial))(table)
+        fill_of(kind, stream(seed, kind, algorithm.name, trial=trial))(table)
         numbers[kind] = table[:, :, 0]
     t = [0]
 
