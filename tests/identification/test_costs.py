@@ -95,7 +95,7 @@ def test_all_four_pieces_of_the_closed_form_are_played():
         for up, low in PAIRS:
             for n, m in PLAYS:
                 edges = costs.edge_of(low, small), costs.edge_of(1 - up, small)
-                y = costs.meeting_of(up, low, n, m, *edges, small, 1 - small)
+                y = costs.meeting_of(up, low, n, m, *edges, 1 - small)
                 pieces.add((y > edges[0], y < 1 - edges[1]))
     assert len(pieces) == 4
 

@@ -344,7 +344,7 @@ def test_an_error_of_a_method_is_shown_at_its_line(name, old, new, message):
         ("my_arms", "dimension, 0.4", "dimension, 1.4", ": outside [-1, 1], by `law` and `bounds`"),
         ("my_arms", '"signs"', '"bernoulli"', ": outside [0, 1], by `law` and `bounds`"),
         ("my_arms", "arms /= np", "arms /= 0.9 * np", "arm 0 is 1.111111111: over L = 1, by `bounds`"),
-        ("my_arms", "yield arms, ", "yield arms.astype(np.float32), ", "is 1.00000001"),
+        ("my_arms", "yield arms, ", "yield arms.astype(np.float32), ", "is 1.0000000"),
         ("my_arms", "yield arms, ", "yield arms[:, :, :2], ", "shape (50, 3, 2), not (50, 3, 4): rounds, d, k"),
         ("my_arms", "tdk->tk", "tdk->t", "arms yielded a block of shape (50,), not (50, 4): rounds, k"),
         ("my_arms", 'yield arms, np.einsum("d,tdk->tk", theta, arms)', "yield arms", "arms did not yield a pair"),

@@ -14,7 +14,7 @@ from tests.figures.test_distributions import Played, folder_of
 from tests.figures.test_plot import drawn_of, line_of
 from tests.test_results import COMMITTED
 
-MARKED = "heavy_central", "price_cube", "best_of_both"  # committed figures with all kinds of marks
+MARKED = "state_of_the_art_stochastic", "price_cube", "best_of_both"  # committed figures with all kinds of marks
 
 
 def panel(*lines):
@@ -97,7 +97,7 @@ def test_the_page_shows_what_the_picture_shows(folder):
 def test_the_figures_above_have_each_mark():
     """Else nothing would be compared."""
     marks = {mark.partition(":")[0] for name in MARKED for mark in sheet_of(name).marks}
-    assert marks > {"pale", "ring", "ring on a curve without privacy", "no line where values in between were left out"}
+    assert marks >= {"pale", "ring", "ring on a curve without privacy", "no line where values in between were left out"}
 
 
 def test_no_line_crosses_values_that_were_left_out():
