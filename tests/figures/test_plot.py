@@ -38,7 +38,11 @@ def test_lines_and_bars_are_the_csvs(finished):
     assert [axis.get_title() for axis in axes] == ["(a) Stochastic", "(b) Switching costs"]
     for axis, adversary in zip(axes, ("stochastic", "switching_costs"), strict=True):
         for line in [line for line in axis.lines if not line.get_label().startswith("_")]:
-            wanted = [row for row in rows if (row["adversary"], row["label"]) == (adversary, line.get_label())]
+            wanted = [
+                row
+                for row in rows
+                if (row["adversary"], row["label"].replace("1e-06", "1e-6")) == (adversary, line.get_label())
+            ]
             np.testing.assert_array_equal(line.get_ydata(), [float(row["regret"]) for row in wanted])
             np.testing.assert_array_equal(line.get_xdata(), [float(row["round"]) for row in wanted])
             (left, right), (low, high) = axis.get_xlim(), axis.get_ylim()

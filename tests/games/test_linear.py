@@ -516,7 +516,7 @@ def test_the_dynamic_regret_of_experts_is_that_to_the_best_sequence(name):
         found = [linear.play(one, range(2)) for one in (fixed, dynamic)]
         np.testing.assert_array_equal(linear.play(dynamic, range(2), block=7), found[1])
         for trial in range(2):
-            rng = stream(5, "gains", fixed.adversary.name, trial=trial)
+            rng = stream(5, "losses", fixed.adversary.name, trial=trial)
             (losses,) = linear._losses(fixed.adversary, fixed.setting, rng, lambda: [range(1, horizon + 1)])
             sums = np.vstack([np.zeros(n), losses.cumsum(axis=0)])
             for i, end in enumerate(ends):

@@ -127,7 +127,11 @@ def test_the_pages_numbers_are_the_csvs(finished):
     assert len(curves) == 6
     rows = table_of(finished / "summary.csv")
     for trace, adversary in zip(curves, np.repeat(adversaries, 3), strict=True):
-        wanted = [row for row in rows if (row["adversary"], row["label"]) == (adversary, trace["legendgroup"])]
+        wanted = [
+            row
+            for row in rows
+            if (row["adversary"], row["label"].replace("1e-06", "1e-6")) == (adversary, trace["legendgroup"])
+        ]
         columns = {"x": "round", "y": "regret"}
         for name, column in columns.items():
             assert trace[name] == [float(row[column]) for row in wanted]
