@@ -117,7 +117,8 @@ def test_without_pandas_the_error_says_what_to_install(monkeypatch):
 
 
 def test_each_trial_is_as_it_was_played(small, finished):
-    plan, store = make_plan(load(small, ["seed=4"])), Store(finished)
+    small.write_text(small.read_text().replace("seed: 3", "seed: 4"))  # that of `finished`
+    plan, store = make_plan(load(small)), Store(finished)
     store.open(plan, clean=False)
     rows = trials(finished)
     for curve in plan.curves:
