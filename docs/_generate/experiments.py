@@ -49,7 +49,12 @@ class Played:
 
 @cache
 def committed() -> frozenset[str]:
-    """The folders in `results/` that git has; what `make smoke` or a reader has played there is on no page."""
+    """The folders in `results/` that git has; what `make smoke` or a reader has played there is on no page.
+
+    Without git, in an archive of the sources, it is all of them.
+    """
+    if not (ROOT / ".git").exists():
+        return frozenset(file.parent.name for file in (ROOT / "results").glob("*/manifest.json"))
     listed = ["git", "ls-files", "-z", "results/*/manifest.json"]
     found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return frozenset(Path(file).parent.name for file in found.split("\0") if file)
