@@ -280,11 +280,13 @@ def in_yaml(parameters: Mapping[str, Any]) -> str:
 
 def _instance(read: Curves, curve: Measured) -> Instance:
     game, size = str(read.config.get("game", "bandit")), {**read.config, **curve.of_game}
+    means = curve.parameters["adversary"].get("means")
+    arms = len(means) if isinstance(means, list) else size.get("arms")
     parts = [
         str(curve.panel_title(read.plot.folded)),
         read.plot.worst and f"at the worst {read.symbol(read.plot.worst)}",
         str(size.get("set", "simplex")) if game == "linear" else "",
-        f"K = {size['arms']}" if game in ("bandit", "best_arm") and size.get("arms") else "",
+        f"K = {arms}" if game in ("bandit", "best_arm") and arms not in (None, "means") else "",
     ]
     title = ", ".join(filter(None, parts))
     feedback = str(read.config.get("feedback", "full")) if game == "linear" else ""
