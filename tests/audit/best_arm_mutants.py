@@ -31,8 +31,8 @@ MUTANTS = [
     ],
     *[Mutant("noise scale x 0.9", subject, share=0.9) for subject in ("dp_halving", "dp_uniform_best_arm")],
     *[
-        Mutant("one number for all arms", subject, held(FIRST, "    gained(state"), kept=True)
-        for subject in ("dp_tt", "dp_uniform", "adap_tt")
+        Mutant("one number for all arms", subject, held(FIRST, f"    {before}gained(state"), kept=True)
+        for subject, before in (("dp_tt", "if "), ("dp_uniform", ""), ("adap_tt", ""))
     ],
     *[
         Mutant("ties by raw sums", subject, {BEST: "np.argmax(state.means + 1e-3 * state.pending)"}, TOP_TWO)
@@ -79,5 +79,6 @@ MUTANTS = [
         "stops by raw sums",
         "dp_se, best arm",
         {"last if state.left == 1": "last if state.left == 1 or state.sums.max() > 500.0"},
+        "mechanisms.elimination",
     ),
 ]

@@ -114,7 +114,7 @@ MUTANTS = (
     Mutant(
         "a quarter of the noise on the last level",
         "dp_ftrl, Gaussian",
-        times("1 - 0.75 * (level == 15)", "scale * numbers[first"),
+        times("1 - 0.75 * (level == 15)", "counter.scale * numbers[first"),
         file="mechanisms.shared_top_up",
     ),
     Mutant("noise scale x 0.75", "dp_ftrl, BLT", share=0.75),

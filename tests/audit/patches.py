@@ -65,10 +65,14 @@ class Mutant:
 
     def steps(self, modules: tuple[str, ...]) -> Steps:
         """The compiled steps of the algorithm of these modules, with the changes."""
+        return steps(self.changed(modules))
+
+    def changed(self, modules: tuple[str, ...]) -> tuple[str, ...]:
+        """The names of these modules with the changes; an error if a change has no place, or is not Python."""
         file = PACKAGE + self.file if self.file else modules[0]
-        made = [patched(module, file, tuple(self.changes.items())) for module in modules]
-        assert not self.changes or made != list(modules), f"{self.subject} does not use {file}"
-        return steps(tuple(made))
+        made = tuple(patched(module, file, tuple(self.changes.items())) for module in modules)
+        assert not self.changes or made != modules, f"{self.subject} does not use {file}"
+        return made
 
 
 @cache

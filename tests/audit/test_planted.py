@@ -9,7 +9,9 @@ import pytest
 
 from privbandits_cli.actions.audit import audit_experiment
 from privbandits_cli.experiment.config import load
+from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import PluginError
+from tests.audit.mutants import CORRECT, MUTANTS
 from tests.conftest import some
 
 HONEST = Path(__file__).with_name("greedy.py").read_text(encoding="utf-8")
@@ -325,3 +327,10 @@ def test_arms_that_rounding_changes_are_not_accused(tmp_path):
     row = audited(tmp_path, changed(HONEST_VARIANTS[DIGITS]), SHORTEST)
     assert row["verdict"] == "CONSISTENT", row["found"]
     assert "numbers of a field that differ by less than 1e-12 of its largest one differ by rounding" in row["assumed"]
+
+
+def test_the_changes_of_every_mutant_have_a_place_and_are_python():
+    """`make test-all` plays all mutants; here each is made, so that a change of the package cannot strand one."""
+    for mutant in MUTANTS:
+        modules = composition(CORRECT[mutant.subject].make())
+        assert mutant.changed(modules) != modules or not mutant.changes
