@@ -44,7 +44,7 @@ class Contexts(NamedTuple):
 
 
 class Contamination(NamedTuple):
-    """The share of the gains of a heavy-tailed game that are replaced, the size of what replaces them, and where.
+    """Outliers in a heavy-tailed game: the share of gains that they replace, their size, and what they replace.
 
     after: reports of local learners are replaced, not gains. A gain is then infinite, which no gain of a user is.
     """

@@ -271,7 +271,7 @@ def test_options_play_as_their_twins(case, trial):
     assert not np.array_equal(chosen, default)
 
 
-# Without α the local ones meet replaced reports: with α they may not, unless they send bits.
+# Reports of local learners are replaced here. With α they may be so only if they are bits, so the others have no α.
 FOUL = {
     "dp_robust_se": {"epsilon": 5.0, "alpha": 0.001},
     "dp_robust_ucb": {"epsilon": 5.0, "alpha": 0.1, "constants": 0.003},
