@@ -90,10 +90,11 @@ def facts(
     name: str,
     size: Size,
     given: Mapping[str, Any] | None = None,
+    form: bool = False,
 ) -> dict[str, Any]:
     """All that is known of an algorithm or adversary in a game of this size.
 
-    given: its parameters, as in a config.
+    given: its parameters, as in a config. form: find out whether many trials of it play at once, which takes a while.
 
     Raises KeyError with a suggestion for an unknown name.
     """
@@ -132,7 +133,7 @@ def facts(
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
         out["remarks"] = ready.remarks(setting)
-        if fit:
+        if form and fit:
             out["alone"] = GAMES[ready.game].Games.form(ready, setting).reason
         out["largest regret"] = size.horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out.get("bound, oblivious") else None

@@ -72,7 +72,7 @@ def show(
 
     with reported(KeyError, ValueError):
         size = Size(horizon, arms, space, dimension)
-        facts = show.facts(registry_with(include), name, size, parameters(given))
+        facts = show.facts(registry_with(include), name, size, parameters(given), form=True)
     print(dumps(facts) if as_json else "\n".join(_page(facts)))
 
 

@@ -240,6 +240,7 @@ def test_dp_accounting_agrees(epsilon0, k, delta):
     assert composition.optimal(epsilon0, k, delta) == pytest.approx(theirs, rel=1e-3, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_dp_accounting_fails_below_delta_1e_9():
     """At δ = 2^-36, k = 14564, ε0 = 1/9 its FFT returns less than the truth, 177.936: negative masses of 1e-15 add
     up to a floor on δ near 1e-12. So we rely on our closed forms, and compare with it only above 1e-9."""

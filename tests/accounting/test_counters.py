@@ -185,6 +185,7 @@ def test_the_script_prints_the_table(capsys):
     assert "BLT, 3 buffers" in text and "any factorisation" in text and max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_the_csv_is_the_committed_one_and_the_figure_has_all_counters(tmp_path):
     assert started("counters.py", tmp_path).exit_code == 0
     made, kept = (list(csv.DictReader((path / "counters.csv").open())) for path in (tmp_path, committed() / "results"))

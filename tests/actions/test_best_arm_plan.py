@@ -37,6 +37,7 @@ def test_the_committed_studies_are_played_again(epsilon):
         assert [one[name] for name in plan.Row._fields] == ["" if value is None else str(value) for value in row]
 
 
+@pytest.mark.slow
 def test_the_script_prints_tables_and_writes_a_csv_and_a_figure(tmp_path, monkeypatch):
     for name, value in (("STUDIES", 4), ("GAPS", (0.2, 0.3))):
         monkeypatch.setitem(made.main.__globals__, name, value)

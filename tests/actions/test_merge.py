@@ -93,6 +93,7 @@ def test_missing_trials_are_listed_and_played_by_the_next_run(swept, tmp_path, w
     assert csvs(tmp_path / "s" / "small") == whole
 
 
+@pytest.mark.slow
 def test_overlap_and_repetition_do_no_harm(swept, tmp_path, whole):
     shards = play(swept, tmp_path / "r", "1/2", "2/2", "2/3", "3/5")
     assert call("merge", *shards, *shards, "--results", tmp_path / "r").exit_code == 0

@@ -129,6 +129,7 @@ def test_blocks_and_other_learners_change_no_number(learners, block):
     assert (whole[:, 0] != whole[:, 1]).any()
 
 
+@pytest.mark.slow
 def test_plain_python_plays_the_same():
     played = match([make("linucb"), make("dp_linucb")])._replace(checkpoints=np.array([5, 40]))
     with uncompiled():

@@ -70,8 +70,7 @@ def test_probabilities_are_a_distribution(name, rounds, plain):
     assert p.sum() == pytest.approx(1, abs=1e-11)
 
 
-# One of each way to draw: down a tree of weights, and along a sum.
-@pytest.mark.parametrize("name", some(DRAWN, "exp2", "tsallis_inf"))
+@pytest.mark.parametrize("name", some(DRAWN, "tsallis_inf"))
 def test_arms_are_drawn_with_the_stated_probabilities(name):
     bound, state = ready(name, plain=False)
     history(bound, state, 200, seed=5)
@@ -210,7 +209,7 @@ def test_exp3_recovers_an_arm_that_was_far_behind():
 
 
 @pytest.mark.parametrize("trial", some([0, 3], 3))
-@pytest.mark.parametrize("players", some(MATCHES, *ONCE[::2]), ids="-".join)
+@pytest.mark.parametrize("players", some(MATCHES, *ONCE[::4]), ids="-".join)
 def test_plays_as_its_twin(players, trial):
     """The same arms and the same regrets, bit for bit, as a plain program written from the paper."""
     name, adversary = players
@@ -225,7 +224,9 @@ COUNTERS, BONUSES = ("tree", "k_ary", "smooth", "auto"), ("mishra_thakurta", "az
 DIAGONAL = [f"{bonus}-{counter}" for bonus, counter in zip(BONUSES, COUNTERS, strict=True)]
 
 
-@pytest.mark.parametrize("pair", some([f"{bonus}-{counter}" for bonus in BONUSES for counter in COUNTERS], *DIAGONAL))
+@pytest.mark.parametrize(
+    "pair", some([f"{bonus}-{counter}" for bonus in BONUSES for counter in COUNTERS], *DIAGONAL[::2])
+)
 def test_plays_as_its_twin_with_other_trees(pair):
     bonus, counter = pair.split("-")
     own = {"name": "dp_robust_ucb"} if bonus == "robust" else {"name": "dp_ucb", "bonus": bonus, "epsilon": 20.0}
@@ -261,7 +262,7 @@ THEN = [case for option in OPTIONS + SIMILAR if (case := (option, "bernoulli")) 
 
 
 @pytest.mark.parametrize("trial", some([0, 1], 1))
-@pytest.mark.parametrize("case", some(FIRST + THEN, *FIRST[::3]), ids=str)
+@pytest.mark.parametrize("case", some(FIRST + THEN, FIRST[0]), ids=str)
 def test_options_play_as_their_twins(case, trial):
     (name, own), adversary = case
     game = match(foe(adversary), [make(name, **own), make(name)], 1500, checkpoints=[1, 500, 1500])
@@ -283,8 +284,8 @@ FOUL = {
 }
 
 
-@pytest.mark.parametrize("order", ["before", "after"])
-@pytest.mark.parametrize("name", some(FOUL, "ldp_robust_ucb, bits", "dp_robust_se"))
+@pytest.mark.parametrize("order", some(["before", "after"], "before"))
+@pytest.mark.parametrize("name", some(FOUL, "ldp_robust_ucb, bits"))
 def test_contaminated_games_play_as_their_twins(name, order):
     adversary = foe("student_t", v=0.9, contamination=0.1, order=order, outlier=6.0)
     game = match(adversary, [make(name.partition(",")[0], **FOUL[name])], 1500, checkpoints=[1, 500, 1500])
@@ -361,7 +362,7 @@ def test_exp3_by_hand():
     np.testing.assert_allclose(distribution(bound, state, 2)[0], q0, rtol=1e-14)
 
 
-@pytest.mark.parametrize(("n_arms", "n"), first(1, [(9, 10_000), *((k, 100_000) for k in (1, 8, 9, 17, 100, 1000))]))
+@pytest.mark.parametrize(("n_arms", "n"), first(1, [(9, 1000), *((k, 100_000) for k in (1, 8, 9, 17, 100, 1000))]))
 def test_exp3_descends_its_tree_to_every_arm(n_arms, n):
     """As u runs through [0, 1), each arm is selected for an interval of length p_i, wherever it is in the tree."""
     bound, state = ready("exp3", Setting(10**4, n_arms), plain=False, gamma=0.3)

@@ -107,7 +107,7 @@ def equals_its_twin(rival, plain, horizon, trials=(0, 3)):
     assert len({*found[:, 0, -1]}) == len(LEARNERS)  # none plays as another
 
 
-@pytest.mark.parametrize("rival", FOES)
+@pytest.mark.parametrize("rival", some(FOES, "generic"))
 @pytest.mark.parametrize("plain", PLAIN)
 def test_equals_its_twin(rival, plain):
     """Over three phases and more."""
@@ -213,6 +213,7 @@ def ends_of_phases(name, rounds, phases=1, **given):
     return found
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_sum_is_laplace(by_hand):
     """Of scale 2/ε for rewards of ±1; not normal with the same variance, and not of scale 1/ε."""
     found = ends_of_phases("adap_gope", 80, epsilon=40.0)
@@ -284,6 +285,7 @@ def test_the_attack_needs_a_phase_that_ends(name):
     assert any(bound.lower for bound in make(name, **given(name)).tuned(SETTING).bounds(SETTING, 1e-5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(["phased_gope", *PRIVATE], "phased_gope"))
 def test_regret_stays_below_its_bound(name):
     played = match(FOES["sphere"](), [make(name, **given(name))], 2**14)

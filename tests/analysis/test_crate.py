@@ -69,6 +69,7 @@ def test_a_run_writes_its_crate_and_a_new_picture_renews_it(finished):
     assert (named / CRATE).read_text(encoding="utf-8") == crate(named)
 
 
+@pytest.mark.slow
 def test_the_crate_has_the_users_files_and_that_of_a_shard_has_no_csvs(small, tmp_path):
     mine = tmp_path / "mine.py"
     assert call("new", "algorithm", mine).exit_code == 0

@@ -13,7 +13,7 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import distributions, plot, table
 from privbandits_cli.numerics.jit import uncompiled
-from tests.conftest import table_of
+from tests.conftest import some, table_of
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 
@@ -112,6 +112,7 @@ plot: {against: epsilon, best: [gamma, oracle]}
 """
 
 
+@pytest.mark.slow
 def test_a_line_is_the_best_of_a_grid_at_each_point(ran):
     _, _, folder = ran(GRID, plain=True)
     (lines,) = table.read(folder).panels.values()
@@ -220,7 +221,7 @@ def without_names(folder, name):
     return out
 
 
-@pytest.mark.parametrize("labels", [MARKED, GREEK])
+@pytest.mark.parametrize("labels", some([MARKED, GREEK], MARKED))
 def test_a_label_is_only_read(ran, labels):
     """Brackets, commas, equals signs and Greek letters in a label change what is read, and nothing else."""
     _, _, plain = ran(FTRLS % PLAIN, name="plain", plain=True)
@@ -235,7 +236,7 @@ def test_a_label_is_only_read(ran, labels):
     assert all(line.x.tolist() == [1, 4] for line in found.panels[labels[0]])
 
 
-@pytest.mark.parametrize("label", ["label: DP-FTRL, ", ""])
+@pytest.mark.parametrize("label", some(["label: DP-FTRL, ", ""], ""))
 def test_entries_that_share_a_label_stay_two_lines(ran, label):
     """Only the guarantee tells them apart in a legend, and a figure against epsilon has no guarantees."""
     text = FTRLS.replace('label: "%s", nodes', f"{label}nodes") % PLAIN[:2]

@@ -7,6 +7,7 @@ import pytest
 
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate, two
+from tests.conftest import some
 
 
 def sample(rng, mean, size, shared=0.0):
@@ -37,7 +38,7 @@ def test_intervals_have_the_coverage_they_state(same_seed):
     assert agree >= (4000 if same_seed else 3950)  # Welch's degrees of freedom depend slightly on the factor
 
 
-@pytest.mark.parametrize("shared", [0.0, 1.0, -1.0])
+@pytest.mark.parametrize("shared", some([0.0, 1.0, -1.0], 1.0))
 def test_the_interval_of_a_slope_has_the_coverage_it_states(shared):
     """Means 4 x^0.5 of 40 trials, which have a part in common; with -1, neighbours move against each other.
 

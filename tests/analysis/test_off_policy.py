@@ -374,6 +374,7 @@ def test_estimates_approach_the_value():
         assert abs(estimator(log, np.roll(policy, 1, axis=1)).value - TRUTH) > 4 * found.error
 
 
+@pytest.mark.slow
 def test_the_arms_of_a_game_are_features_of_actions():
     """θ is the same in all rounds of a trial: the first rounds are logged, and all rounds tell the value."""
     setting = Setting(30_000, 6, contexts=Contexts(4))

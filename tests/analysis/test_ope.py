@@ -56,6 +56,7 @@ def test_the_intervals_of_a_coverage_are_exact():
     assert binom.sf(44, 50, row.low) == pytest.approx(0.025) and binom.cdf(45, 50, row.high) == pytest.approx(0.025)
 
 
+@pytest.mark.slow
 def test_the_script_prints_a_table_and_writes_a_csv_and_a_figure(tmp_path, monkeypatch):
     monkeypatch.setattr(ope, "LOGS", 10)
     done = started("ope.py", tmp_path)

@@ -54,6 +54,7 @@ def finals(folder):
     return found
 
 
+@pytest.mark.slow
 def test_rates_are_those_counted_by_hand(folders):
     found = rates(wins.best_of(folders))
     won = dict.fromkeys((math.inf, 8.0), 0.0)

@@ -42,6 +42,7 @@ def test_rewards_are_those_of_the_game(low):
     assert min(seen) == low and max(seen) == 1.0 and len(set(seen)) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_the_costliest_pair_of_records_for_laplace_noise(d):
     """With d = 1 it is x = 1 and x = 1/2, whose rewards differ: 1 - 1/4 and 1 + 1/2. Public arms cost 2 |x|_1."""

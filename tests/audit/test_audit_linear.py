@@ -169,6 +169,7 @@ def test_fresh_top_up_noise_hides_as_much_as_its_exact_account_says(horizon):
     check_fresh(horizon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", some([2, 12, 37], 12))
 def test_fresh_top_up_noise_hides_as_much_in_short_games(horizon, plainly):
     check_fresh(horizon)
@@ -234,6 +235,7 @@ def test_a_blt_whose_noise_is_no_linear_function_of_normal_numbers_is_refuted(ch
     assert found.verdict == "VIOLATION" and words in found.found, found.found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", some([Sphere(1), Cube(3), Simplex(3)], Cube(3)), ids=str)
 def test_a_blt_of_short_games_on_other_sets(space, plainly):
     for horizon in (1, 2, 3, 40):
@@ -310,6 +312,7 @@ def test_noise_that_rounding_hides_is_not_auditable(horizon, epsilon, request):
 TRIANGLE = Polytope(2, ((1, 1), (-1, 0), (0, -1)), (1, 2, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", some([Sphere(1), Cube(3), Sphere(200), TRIANGLE], TRIANGLE), ids=str)
 @pytest.mark.parametrize("noise", some(["vector", "scalar"], "vector"))
 def test_noisy_losses_of_other_sets_in_short_games(space, noise, plainly):
@@ -342,7 +345,7 @@ def test_noisy_losses_of_a_box_in_a_short_game():
 def test_little_noise_that_cancels_losses_is_audited(horizon):
     """Moves of the numbers cancel the losses of a twin of a game without losses, up to the rounding of their sum."""
     known = setting(Simplex(2), horizon)
-    for epsilon in (1e4, 1e8):
+    for epsilon in (1e4, 1e8) if horizon > 64 else (1e8,):
         algorithm = make("dp_ftrl", epsilon=epsilon).tuned(known)
         found = audit(algorithm, known)
         assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(epsilon, rel=1e-6)

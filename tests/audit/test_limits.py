@@ -38,6 +38,7 @@ def test_dimensions_that_are_not_played_are_printed(monkeypatch):
     assert row.verdict == "CONSISTENT" and row.assumed.endswith("with d = 3 it behaves as with d = 2")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plainly")
 def test_arms_that_are_never_the_best_are_printed(monkeypatch):
     monkeypatch.setattr(coupling, "ARMS", 2)
@@ -45,6 +46,7 @@ def test_arms_that_are_never_the_best_are_printed(monkeypatch):
     assert row.verdict == "CONSISTENT" and row.assumed.startswith("no arm after arm 2 is ever the best one")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("name", "own"), first(1, [("adap_ucb", {"epsilon": 1.0}), ("dp_ucb", {})]))
 def test_gains_that_were_not_changed_alone_are_printed(name, own, monkeypatch):

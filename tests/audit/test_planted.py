@@ -321,6 +321,7 @@ def test_another_honest_file_is_consistent(tmp_path, name):
     assert ("differ by rounding" in row["assumed"]) == (name == DIGITS)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plainly")
 def test_arms_that_rounding_changes_are_not_accused(tmp_path):
     """Two games with equal releases differ in their last digits; here these decide arms, which is no violation."""

@@ -24,6 +24,7 @@ def costs(**own):
     return lambda t, worth: cost(target, int(SMALL.horizon), t, worth)
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_gain_by_hand():
     """An arm whose draws are far below is not played again: 84 - 40 draws of 1/√(c (n + 1)), n = 10; far above, all."""
     few = costs(b=10, c=1e-6)

@@ -403,6 +403,7 @@ def test_tuning_of_linear_games_is_what_it_says_it_is(name):
     assert (call("tune", name, "--epsilon", "1").stdout == text) == at_once
 
 
+@pytest.mark.slow
 def test_contextual_algorithms_are_shown_and_tuned_in_a_dimension():
     """Bounds grow with d; without --dimension d is K."""
     words = ("--arms", "25", "--horizon", "50000000")

@@ -482,6 +482,7 @@ def test_what_is_written_replaces_a_link(own, tmp_path):
     assert victim.read_text() == "mine\n" and not Path("results/CLAIMS.md").is_symlink()
 
 
+@pytest.mark.slow
 def test_data_that_a_config_names_are_not_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("clicks.csv").write_text("a,b,c,d\n" + "0.25,1,0,0\n" * 40)

@@ -150,6 +150,7 @@ def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
         assert shown == ("ε is that of a game, δ = 0.01, but for DP-EXP3-Lap (δ = 0)",)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figure")
 def test_a_label_that_states_delta_is_not_told_it_again(tmp_path):
     path = tmp_path / "mixed.yaml"

@@ -143,6 +143,7 @@ def test_notes_are_as_large_as_the_numbers_of_axes():
         assert note.get_fontsize() == 6.5 and note.get_window_extent().width < drawn.bbox.width
 
 
+@pytest.mark.slow
 def test_rows_grow_for_many_names():
     few, many = (plot.figure(table_of_panels(*[rising(count)] * 4)) for count in (5, 11))
     assert few.get_figheight() < many.get_figheight() < layout.MORE * few.get_figheight() and not many.legends

@@ -128,7 +128,7 @@ def confused(figures):
     return found
 
 
-@pytest.fixture(scope="module", params=some([1, 4], 4), ids=["all", "every fourth"])
+@pytest.fixture(scope="module", params=some([1, 8], 8), ids=["all", "every eighth"])
 def figures(request):
     return [table.read(committed() / "results" / name).drawn() for name, _ in COMMITTED[:: request.param]]
 

@@ -111,6 +111,7 @@ def test_without_recommendations_nothing_is_named_before_the_answer():
     assert (found[:, :2] == best_arm.NONE).all() and (found[:, 2] >= 0).all() and (found[:, 3] == 60).all()
 
 
+@pytest.mark.slow
 def test_each_learner_of_a_match_plays_as_it_does_alone():
     setting, adversary = Setting(20_000, 3, confidence=0.95), foe("bernoulli", means=MEANS)
     every = [eb_tci.Parameters(), dp_tt.Parameters(epsilon=1.0).tuned(setting)]

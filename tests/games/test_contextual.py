@@ -123,6 +123,7 @@ def equals_its_twin(rival, names, plain, trials=(0, 3)):
 ON_THE_BASIS = ("linucb", "lints", "gaussian", "wishart")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", some([(3,), (0, 3)], (3,)), ids=str)
 @pytest.mark.parametrize(
     ("rival", "names"),
@@ -249,7 +250,6 @@ def test_basis_arms_are_a_bandit(plain):
         [(when, *shape) for when in ("ahead", "on_demand") for shape in ((2, 9), (3, 9), (5, 25), (9, 81), (16, 64))]
         + [("ahead", 3, 6)],
         ("ahead", 3, 6),
-        ("on_demand", 5, 25),
     ),
 )
 @pytest.mark.parametrize("gap", some([0.0, 0.3], 0.3))
@@ -267,6 +267,7 @@ def test_sphere_arms_have_their_documented_means(case, gap):
     assert stats.chisquare(counts).pvalue > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     some(
@@ -433,6 +434,7 @@ def updates(states, xs, ys, rounds, rng):
         update(states[0], xs[t % len(xs)], ys[t % len(xs)], rng)
 
 
+@pytest.mark.slow
 def test_nothing_drifts_in_a_million_rounds():
     """V against the sum of each datum times how often it was seen; the rest against direct solves."""
     rng, rounds, d = np.random.default_rng(5), 10**6 - 1, 5

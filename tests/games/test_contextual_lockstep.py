@@ -42,7 +42,8 @@ REST = pytest.mark.slow  # left to `make test-all`
 @pytest.mark.parametrize(
     ("rival", "names"),
     [
-        ("sphere", ("linucb", "gaussian", "wishart", "lints")),
+        ("sphere", ("linucb",)),
+        pytest.param("sphere", ("gaussian", "wishart", "lints"), marks=REST),
         pytest.param("gaussian rewards", ("linucb", "lints"), marks=REST),
         pytest.param("fixed", ("linucb", "gaussian", "lints"), marks=REST),
         *(pytest.param(rival, LEARNERS, marks=REST) for rival in FOES),

@@ -163,6 +163,7 @@ def find_level(crowd, theta, inverse, few, out):
 envelop, search, on_demand_at = contenders.envelop, on_demand.search, on_demand.at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", some([2, 3, D, 5, 16], D))
 @pytest.mark.parametrize("k", some([100, 2000, 10**5], 100))
 def test_a_level_with_as_many_proposals_as_wanted_is_found(d, k):
@@ -209,6 +210,7 @@ def test_an_indefinite_matrix_has_the_law_of_its_scores(values):
     assert stats.ks_2samp(found, tops).pvalue > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("d", "crowd"),
     [pytest.param(30, Crowd(0.75, 0.7, 0.74), marks=REST), (D, Crowd(0.9, -0.99, -0.97))],

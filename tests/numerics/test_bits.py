@@ -11,7 +11,7 @@ from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.numerics import bits as numbers
 from privbandits_cli.numerics.jit import bind, compile_step, uncompiled
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import first
+from tests.conftest import first, some
 
 N = 2**18
 LEVEL = 1e-6  # of a test: all tests together accuse correct numbers with probability below 1e-4
@@ -257,7 +257,7 @@ def places_of_largest(states, a, b, out):
 
 
 @pytest.mark.parametrize("least", [1.0, 0.3])
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("plain", some([False, True], True))
 def test_the_largest_beta_number_is_found(least, plain):
     """Shapes from `least` to 10^6, of arms that are far apart and alike, and shapes of 10^13 beside `least`."""
     rng, n = np.random.default_rng(3), 300 if plain else 2**16

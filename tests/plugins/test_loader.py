@@ -101,6 +101,7 @@ def test_compiled_equals_plain_python_bit_for_bit():
     np.testing.assert_array_equal(play(played, range(2)), plain)
 
 
+@pytest.mark.slow
 def test_two_experiments_whose_files_share_a_name_play_side_by_side():
     """One plays arm 0 in every round, the other arm 1; reading a results folder changes neither."""
     learnt = "return int(rng.uniform / state.explore * len(state.means))"
@@ -555,6 +556,7 @@ def test_equal_files_at_two_paths_are_each_named_at_their_own():
     assert plans[0].curves[0].key == plans[1].curves[0].key
 
 
+@pytest.mark.slow
 def test_an_error_of_a_file_that_was_edited_since_has_the_line_that_was_read():
     edited(PLAYS, PLAYS + "    if state.plays.sum() > 400:\n        raise ValueError('late')\n")
     line, words = line_of("raise ValueError"), ("algorithms=mine", "adversary=stochastic", "horizon=500")

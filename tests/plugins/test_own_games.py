@@ -256,7 +256,7 @@ LATE = {  # after the rehearsal, in compiled code
 }
 
 
-@pytest.mark.parametrize("name", some(LATE, "point"))
+@pytest.mark.parametrize("name", some(LATE, "weights"))
 def test_a_late_error_is_found_in_compiled_code(name):
     after, harm, message = LATE[name]
     edited(name, after, after + harm)
@@ -267,6 +267,7 @@ def test_a_late_error_is_found_in_compiled_code(name):
     assert f"{name}.py:" in rehearsal.message(caught.value, match, name, 0)
 
 
+@pytest.mark.slow
 def test_an_arm_that_there_is_not_is_found_in_compiled_code():
     edited("slope", "    if rng", "    if state.rounds == 100:\n        return arms.shape[1]\n    if rng")
     with pytest.raises(PluginError, match="choose returned arm 4 in round 101; the arms are 0 to 3"):

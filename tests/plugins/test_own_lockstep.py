@@ -143,7 +143,7 @@ def other_match(game, horizon=200):
     return Match(adversary, [written(game).tuned(known)], known, np.arange(1, horizon + 1), 1)
 
 
-@pytest.mark.parametrize("game", OTHER_GAMES)
+@pytest.mark.parametrize("game", some(OTHER_GAMES, "linear"))
 def test_a_users_file_of_another_game_plays_in_lockstep_by_itself(game):
     played, module = other_match(game), {"linear": linear, "contextual": contextual}[game]
     assert module.Games.loop(played, played.algorithms[0]).play
@@ -173,7 +173,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", some(WRONG, "a point that is no number", "an error"))
+@pytest.mark.parametrize("case", some(WRONG, "a point that is no number"))
 def test_an_error_in_another_game_is_raised_as_if_trials_played_alone(case):
     game, old, new = WRONG[case]
     written(game)
@@ -204,7 +204,7 @@ GIVEN = {  # what a game gives, at an index from the end that differs between tr
 
 
 @pytest.mark.parametrize("late", some([False, True], False))
-@pytest.mark.parametrize("case", some(GIVEN, "the point", "the arm played"))
+@pytest.mark.parametrize("case", some(GIVEN, "the point"))
 def test_an_index_of_what_a_game_gives_is_that_of_python(case, late):
     game, old, new = GIVEN[case]
     written(game)

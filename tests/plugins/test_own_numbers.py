@@ -174,6 +174,7 @@ def test_each_number_comes_from_the_stream_of_its_kind(monkeypatch):
     assert state.word == np.bitwise_xor.reduce(own("bits").bit_generator.random_raw(300))
 
 
+@pytest.mark.slow
 def test_many_numbers_a_round_shorten_the_block_and_change_nothing():
     text = GAUSSIAN.replace("setting.n_arms}", "40_000}")
     few, many = (play(planned(changed), [0]) for changed in (text, text.replace("40_000", "50_000")))
