@@ -367,16 +367,13 @@ def audited(name, horizon, monkeypatch, louder=1.0, **parameters):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given"),
-    first(
-        2,
-        [
-            ("dp_uniform", {"first": 2}),
-            ("dp_halving", {}),
-            ("dp_tt", {"sampling": "published"}),
-            ("adap_tt", {}),
-            ("dp_uniform_best_arm", {}),
-        ],
-    ),
+    [
+        ("dp_uniform", {"first": 2}),
+        ("dp_halving", {}),
+        ("dp_tt", {"sampling": "published"}),
+        ("adap_tt", {}),
+        ("dp_uniform_best_arm", {}),
+    ],
     ids=str,
 )
 def test_audits(name, given, monkeypatch):

@@ -170,7 +170,7 @@ def test_fresh_top_up_noise_hides_as_much_as_its_exact_account_says(horizon):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("horizon", some([2, 12, 37], 12))
+@pytest.mark.parametrize("horizon", [2, 12, 37])
 def test_fresh_top_up_noise_hides_as_much_in_short_games(horizon, plainly):
     check_fresh(horizon)
 
@@ -236,7 +236,7 @@ def test_a_blt_whose_noise_is_no_linear_function_of_normal_numbers_is_refuted(ch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("space", some([Sphere(1), Cube(3), Simplex(3)], Cube(3)), ids=str)
+@pytest.mark.parametrize("space", [Sphere(1), Cube(3), Simplex(3)], ids=str)
 def test_a_blt_of_short_games_on_other_sets(space, plainly):
     for horizon in (1, 2, 3, 40):
         check_blt(space, horizon)
@@ -313,8 +313,8 @@ TRIANGLE = Polytope(2, ((1, 1), (-1, 0), (0, -1)), (1, 2, 3))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("space", some([Sphere(1), Cube(3), Sphere(200), TRIANGLE], TRIANGLE), ids=str)
-@pytest.mark.parametrize("noise", some(["vector", "scalar"], "vector"))
+@pytest.mark.parametrize("space", [Sphere(1), Cube(3), Sphere(200), TRIANGLE], ids=str)
+@pytest.mark.parametrize("noise", ["vector", "scalar"])
 def test_noisy_losses_of_other_sets_in_short_games(space, noise, plainly):
     check_noisy(setting(space, 256), noise)
 

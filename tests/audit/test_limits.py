@@ -11,7 +11,7 @@ from tests.audit.test_own_contextual import FEW, OWN
 from tests.audit.test_own_contextual import audited as contextual_audited
 from tests.audit.test_own_linear import EXPERIMENT, LEADER, NOISE
 from tests.audit.test_own_linear import audited as linear_audited
-from tests.conftest import ROOT, first, make, some
+from tests.conftest import ROOT, make, some
 
 THREE = Setting(16, 4, contexts=Contexts(3))
 
@@ -48,7 +48,7 @@ def test_arms_that_are_never_the_best_are_printed(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize(("name", "own"), first(1, [("adap_ucb", {"epsilon": 1.0}), ("dp_ucb", {})]))
+@pytest.mark.parametrize(("name", "own"), [("adap_ucb", {"epsilon": 1.0}), ("dp_ucb", {})])
 def test_gains_that_were_not_changed_alone_are_printed(name, own, monkeypatch):
     monkeypatch.setattr(coupling, "EVERY", 8)
     monkeypatch.setattr(coupling, "CANARIES", 2)

@@ -124,7 +124,7 @@ ON_THE_BASIS = ("linucb", "lints", "gaussian", "wishart")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trials", some([(3,), (0, 3)], (3,)), ids=str)
+@pytest.mark.parametrize("trials", [(3,), (0, 3)], ids=str)
 @pytest.mark.parametrize(
     ("rival", "names"),
     [
@@ -270,11 +270,7 @@ def test_sphere_arms_have_their_documented_means(case, gap):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
-    some(
-        [(when, d) for when in ("ahead", "on_demand") for d in (2, 4, 5, 12)],
-        ("ahead", 2),
-        ("on_demand", 5),
-    ),
+    [(when, d) for when in ("ahead", "on_demand") for d in (2, 4, 5, 12)],
 )
 def test_the_means_and_the_rest_of_sphere_arms_have_their_laws(case):
     """A coordinate of a random direction is 2B - 1, B ~ Beta((d-1)/2, (d-1)/2), here truncated; the rest is uniform."""
