@@ -112,6 +112,7 @@ def test_samples_are_drawn_alike_for_all_games_and_algorithms():
     assert mean == pytest.approx(np.arange(10.0).std() / math.sqrt(10), rel=0.06)  # 3.8 deviations of a deviation
 
 
+@pytest.mark.slow
 def test_the_script_prints_a_matrix_and_writes_csvs_and_a_figure(folders, tmp_path):
     done = started("wins.py", *folders, "--out", tmp_path)
     assert done.exit_code == 0 and max(map(len, done.stdout.splitlines())) <= 80

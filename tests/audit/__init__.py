@@ -14,12 +14,9 @@ SEEDS = [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytes
 # By subject, the mutants that `make test` audits in the games of the subject.
 FAST = {
     "dp_exp3_lap": {"noise scale x 0.5", "noise scale x 0.9", "no noise"},
-    "gaussian_ts": {"c x 0.8"},
-    "dist_dp_se": {"noise scale x 0.5"},
     "rnm_ftnl": {"noise as printed, Lap(1/ε)"},
     "rnm_ftnl, Gumbel": {"noise scale x 0.9"},
     "rnm_ftnl, printed": {"range of signed losses forgotten"},
-    "rw_ftpl": {"noise scale x 0.9"},
     "shrinking_dartboard": {"η doubled", "p halved"},
 }
 

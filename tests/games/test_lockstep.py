@@ -63,9 +63,10 @@ EXTREME = [
 
 
 # Epochs and phases that end, a last arm that is left, arms that are forced
-FEW_DECIDING = [make("dp_se", epsilon=100.0), make("dp_ucb", epsilon=0.5), make("thompson")]
 DECIDING = [
-    *FEW_DECIDING,
+    make("dp_se", epsilon=100.0),
+    make("dp_ucb", epsilon=0.5),
+    make("thompson"),
     make("robust_se", constants=0.02),
     make("dp_robust_se", constants=0.02, epsilon=5.0),
     make("ldp_robust_se", constants=0.02, epsilon=50.0),
@@ -140,7 +141,7 @@ def test_lockstep_equals_trials_alone_where_most_gains_are_unusual(monkeypatch, 
 
 @pytest.mark.parametrize(
     ("adversary", "learners"),
-    [("stochastic", FEW_DECIDING), *(pytest.param(name, DECIDING, marks=REST) for name in ("bernoulli", "pareto"))],
+    [("stochastic", DECIDING[:1]), *(pytest.param(name, DECIDING, marks=REST) for name in ("bernoulli", "pareto"))],
     ids=["few", "bernoulli", "pareto"],
 )
 def test_lockstep_equals_trials_alone_where_decisions_are_frequent(monkeypatch, adversary, learners):
@@ -265,9 +266,10 @@ def on_every_processor(program, processors=tuple(PROCESSORS)):
         yield name, json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lineup", "processors"),
-    [(LINEUP[:1], ["x86-64"]), pytest.param(LINEUP, [*PROCESSORS], marks=REST)],
+    [(LINEUP[:1], ["x86-64"]), (LINEUP, [*PROCESSORS])],
     ids=["the plainest", "all"],
 )
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")

@@ -285,7 +285,8 @@ def test_a_write_into_what_others_see_is_not_compiled():
     )
 
 
-@pytest.mark.parametrize("harm", some(["state.sums = state.sums + losses", "losses += 1.0"], "losses += 1.0"))
+@pytest.mark.slow
+@pytest.mark.parametrize("harm", ["state.sums = state.sums + losses", "losses += 1.0"])
 def test_what_the_compiler_fails_on_without_a_message_has_its_line(harm):
     edited("weights", "state.sums += losses", f"if state.rounds > 1000:\n        {harm}")
     found = errors("weights", compiled=True)
