@@ -38,7 +38,7 @@ def judged(first, last, tmp_path, seconds):
 
 
 def test_mutated_configs_are_valid_or_have_errors_with_places(tmp_path):
-    found = judged(0, 20, tmp_path, seconds=600)
+    found = judged(0, 40, tmp_path, seconds=600)
     assert [row for row in found if not row[2]] == []
     codes = [row[1] for row in found]
     assert codes.count(0) > 1 and codes.count(2) > 20
