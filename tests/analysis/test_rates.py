@@ -12,7 +12,7 @@ from privbandits_cli.games.bandit import Setting
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.report.data import finals
 from tests.analysis.test_curves import ran  # noqa: F401
-from tests.conftest import first, foe, make, playing
+from tests.conftest import foe, make, playing, some
 from tests.naive import coin_divergence
 
 pytestmark = pytest.mark.usefixtures("no_figure")
@@ -86,7 +86,9 @@ summary: {centre: mean, bars: sd}
 """
 
 
-@pytest.mark.parametrize("overrides", first(1, [["horizon=200"], ["plot={against: horizon}"]]), ids=["rounds", "swept"])
+@pytest.mark.parametrize(
+    "overrides", some([["horizon=200"], ["plot={against: horizon}"]], ["horizon=200"]), ids=["rounds", "swept"]
+)
 def test_a_figure_has_what_is_stated_of_its_learners(ran, overrides):  # noqa: F811
     folder = ran(HEAVY, *overrides, plain=True)[2]
     read = table.read(folder, bounds=True)
