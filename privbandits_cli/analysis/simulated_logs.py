@@ -9,7 +9,7 @@ from privbandits_cli.analysis.off_policy import Log, check_policy, check_rows, n
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games.contextual import Adversary, Law, Setting
 from privbandits_cli.games.drawing import fill_of
-from privbandits_cli.games.rewards import LAWS, REWARDS
+from privbandits_cli.games.rewards import REWARDS, reward
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import bind, kept
 from privbandits_cli.numerics.streams import stream
@@ -60,14 +60,14 @@ def _powers() -> Callable[[Floats], None]:
 def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:
     """A log of the policy `logging` `[n, K]` in a world, with its exact propensities."""
     n, k = world.means.shape
-    law, draw, rows, numbers = REWARDS[world.law], LAWS[world.law], np.arange(n), np.empty(n)
+    law, place, rows, numbers = REWARDS[world.law], [*REWARDS].index(world.law), np.arange(n), np.empty(n)
     check_policy(logging, (n, k))
     allowed = (world.means >= law.lowest_mean - SLACK) & (world.means <= law.largest + SLACK)
     check_rows((allowed.all(axis=1), lambda i: f"{world.law} rewards cannot have the means {world.means[i]}"))
     uniform = stream(seed, "off-policy actions", trial=trial).random((n, 1))
     actions = (np.cumsum(logging, axis=1)[:, :-1] <= uniform).sum(axis=1)
     fill_of(law.kind, stream(seed, "off-policy rewards", trial=trial))(numbers)
-    rewards = [draw(mean, number) for mean, number in zip(world.means[rows, actions], numbers, strict=True)]
+    rewards = [reward(place, mean, number) for mean, number in zip(world.means[rows, actions], numbers, strict=True)]
     return new_log(world.features, actions, np.array(rewards), logging[rows, actions], k)
 
 

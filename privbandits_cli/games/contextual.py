@@ -25,7 +25,7 @@ from privbandits_cli.games.logged import Events, Exhausted
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
 from privbandits_cli.games.players import Contexts, Setting
-from privbandits_cli.games.rewards import LAWS, REWARDS, Law, reward
+from privbandits_cli.games.rewards import REWARDS, Law, reward
 from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import PluginError, Record, Records, borrow, compiled, kept, record, unbound
@@ -246,7 +246,7 @@ class Seat(driver.Seat):
         setting, known = games.setting, games.setting.known()
         assert isinstance(algorithm, Algorithm)
         self.most = known.norm**2 * (1 + SLACK)
-        law = [*LAWS].index(games.adversary.law())
+        law = [*REWARDS].index(games.adversary.law())
         super().__init__(algorithm, loop, _first_record(algorithm, setting, law, self.most), trials)
         self.rngs = games.streams("noise", algorithm, trials=trials)
         for words, rng in zip(self.records["player"]["words"], self.rngs, strict=True):
