@@ -1,6 +1,5 @@
 """Simulated logs for off-policy evaluation: contexts whose mean rewards are known, and a policy that plays in them."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from privbandits_cli.games.contextual import Adversary, Law, Setting
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.rewards import REWARDS, reward
 from privbandits_cli.numerics.exponential import exponential
-from privbandits_cli.numerics.jit import bind, kept
+from privbandits_cli.numerics.jit import compiled
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -40,7 +39,7 @@ def contextual_world(adversary: Adversary, setting: Setting, rows: int, seed: in
 def softmax(means: Floats, temperature: float, share: float) -> Floats:
     """The policy `[n, K]` that plays a uniform action with probability `share`, else a with e^(mean / temperature)."""
     powers = (means - means.max(axis=1, keepdims=True)) / temperature
-    _powers()(powers)
+    compiled(exponentials)(powers)
     probabilities: Floats = (1 - share) * powers / powers.sum(axis=1, keepdims=True) + share / means.shape[1]
     return probabilities
 
@@ -50,11 +49,6 @@ def exponentials(x: Floats) -> None:
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             x[i, j] = exponential(x[i, j])
-
-
-@kept
-def _powers() -> Callable[[Floats], None]:
-    return bind(exponentials)
 
 
 def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:
