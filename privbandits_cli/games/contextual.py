@@ -31,7 +31,7 @@ from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import PluginError, Record, Records, borrow, compiled, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import words_of
 from privbandits_cli.numerics.text import exact
-from privbandits_cli.numerics.types import Floats, Ints
+from privbandits_cli.numerics.types import Blocks, Floats, Ints, Tables
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
 
@@ -78,9 +78,7 @@ class Adversary(players.Adversary):
         """
         raise NotImplementedError
 
-    def arms_together(
-        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[Floats]:
+    def arms_together(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         """For each block of `rounds()` yield the rounds of several trials, `[round, d + 1, k, trial]`.
 
         The first d rows are the arms, the last row is their means. Each trial has one of the streams. Its arms are bit

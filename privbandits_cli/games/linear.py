@@ -36,7 +36,7 @@ from privbandits_cli.numerics.jit import (
     unbound,
 )
 from privbandits_cli.numerics.sfc64 import Fill
-from privbandits_cli.numerics.types import Floats, Ints
+from privbandits_cli.numerics.types import Blocks, Floats, Ints
 
 __all__ = [
     "Adversary",
@@ -329,9 +329,7 @@ class Games(driver.Games):
         return total[: len(best)] - best
 
 
-def _losses(
-    adversary: Any, setting: Setting, rng: Generator, blocks: Callable[[], Iterator[range]]
-) -> Iterator[Floats]:
+def _losses(adversary: Any, setting: Setting, rng: Generator, blocks: Blocks) -> Iterator[Floats]:
     """The adversary's losses, block by block; for a bandit adversary, 1 - gain."""
     if isinstance(adversary, BanditAdversary):
         table = adversary.gains(setting, rng, blocks())
