@@ -29,13 +29,11 @@ from privbandits_cli.games.parameters import Chance
 from privbandits_cli.mechanisms.phased_design import (
     CLOSE,
     Designed,
-    advance,
     allot,
     contest,
     design,
     eliminate,
     logarithm_of,
-    played,
     total,
     width_of,
 )
@@ -163,8 +161,3 @@ def settle_theta(state: Record) -> bool:
         for j in range(i + 1):
             state.theta[i] += state.factor[i, j] * state.noisy[j]
     return True
-
-
-def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    if played(state, reward) and state.rounds > 0:
-        advance(state)

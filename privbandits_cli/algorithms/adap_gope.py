@@ -34,7 +34,6 @@ from privbandits_cli.mechanisms.phased_design import (
     allot,
     contest,
     design,
-    eliminate,
     enough,
     estimate,
     logarithm_of,
@@ -88,7 +87,6 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
     if state.rounds == 0:
         if state.phase > 0:
             estimate(state, state.noisy)
-            eliminate(state)
         design(state, arms)
         share(state)
     arm: int = state.arm

@@ -20,16 +20,14 @@ from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.mechanisms.phased_design import (
     CLOSE,
     Laplacian,
-    advance,
     allot,
     contest,
     design,
-    eliminate,
     enough,
     estimate,
     logarithm_of,
-    played,
 )
+from privbandits_cli.mechanisms.phased_design import update as learn
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -74,7 +72,6 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
     if state.rounds == 0:
         if state.phase > 0:
             estimate(state, state.sums)
-            eliminate(state)
         value = design(state, arms)
         log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, enough(state.beta, np.sqrt(2.0 * state.variance * value * log), state.scale * value * log))
@@ -83,5 +80,4 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    if played(state, reward + state.scale * rng.laplace(0.0, 1.0)) and state.rounds > 0:
-        advance(state)
+    learn(state, x, reward + state.scale * rng.laplace(0.0, 1.0), rng)

@@ -12,14 +12,11 @@ from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.mechanisms.phased_design import (
     CLOSE,
     Designed,
-    advance,
     allot,
     contest,
     design,
-    eliminate,
     estimate,
     logarithm_of,
-    played,
 )
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -48,14 +45,8 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
     if state.rounds == 0:
         if state.phase > 0:
             estimate(state, state.sums)
-            eliminate(state)
         design(state, arms)
         log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, 2.0 * state.value * state.variance * log / (state.beta * state.beta))
     arm: int = state.arm
     return arm
-
-
-def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    if played(state, reward) and state.rounds > 0:
-        advance(state)

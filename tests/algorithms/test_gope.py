@@ -129,7 +129,7 @@ def test_on_the_basis_it_is_elimination(by_hand):
     setting = Setting(4000, k, contexts=Contexts(k, sigma=0.5, fixed=True))
     algorithm = make("phased_gope", alpha=0.5).tuned(setting)
     state, rng, arms = algorithm.state(setting)[0], np.random.default_rng(3), np.eye(k)
-    module = import_module("privbandits_cli.algorithms.phased_gope")
+    choose = import_module("privbandits_cli.algorithms.phased_gope").choose
     left, phase, seen = list(range(k)), 0, []
     plan: list[int] = []
     for _ in range(4000):
@@ -140,9 +140,9 @@ def test_on_the_basis_it_is_elimination(by_hand):
             phase, seen = phase + 1, []
             c = 2 * len(left) * 0.25 * math.log(k * phase * (phase + 1) / 0.5) * 4**phase
             plan = [a for a in left for _ in range(math.ceil(c / len(left)))] if len(left) > 1 else left * 10**4
-        arm, y = module.choose(state, arms, rng), float(rng.random() < means[plan[0]])
+        arm, y = choose(state, arms, rng), float(rng.random() < means[plan[0]])
         assert arm == plan.pop(0)
-        module.update(state, arms[:, arm], y, rng)
+        phased_design.update(state, arms[:, arm], y, rng)
         seen.append((arm, y))
     assert left == [0] and phase > 2
 
