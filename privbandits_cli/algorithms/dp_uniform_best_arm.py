@@ -18,8 +18,10 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import uniform_best_arm
-from privbandits_cli.games import best_arm, views
+from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, One, Setting
+from privbandits_cli.mechanisms.growing_sums import SEEN
+from privbandits_cli.mechanisms.phased import sums_bounds
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
 
@@ -59,7 +61,7 @@ class Parameters(uniform_best_arm.Parameters):
                 Guarantee(total, 0.0, "the exponential mechanism: a gain is in one sum", "proved", view="the answer")
             ]
         plays = max(1, int(setting.horizon) // setting.n_arms)
-        return best_arm.sums_bounds(self.epsilon, plays, setting, delta, sensitivity)
+        return sums_bounds(self.epsilon * sensitivity, plays, setting, delta, SEEN)
 
     def view(self, setting: Setting) -> views.View | None:
         if self.noise == "laplace":
