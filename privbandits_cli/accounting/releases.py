@@ -169,10 +169,18 @@ class Concentrated:
         return f"{rounds**2:,} ρ for {rounds:,} rounds"
 
 
-def zcdp(rho: float, delta: float, view: str, neighbours: str = GAINS) -> Guarantee:
-    """The bound of a ρ-zCDP release, converted."""
-    source, spent = f"ρ-zCDP with ρ = {rho:.4g}, converted", Concentrated(rho)
-    return Guarantee(concentrated(rho, delta), delta, source, "proved", view=view, neighbours=neighbours, spent=spent)
+def zcdp(
+    rho: float, delta: float, source: str, what: str, view: str, *, share: float = 1.0, neighbours: str = GAINS
+) -> list[Guarantee]:
+    """The bounds of one Gaussian release that is ρ-zCDP: from ρ, and from √(2ρ)-GDP, which it is as well.
+
+    share: the part of its sensitivity that a stated pair of items has in every outcome. For the others see `noised`.
+    """
+    one, told = Release("gaussian", math.sqrt(2 * rho)), f"ρ-zCDP with ρ = {rho:.4g}, converted"
+    by_rho = Guarantee(
+        concentrated(rho, delta), delta, told, "proved", view=view, neighbours=neighbours, spent=Concentrated(rho)
+    )
+    return [by_rho, *noised(one, delta, source, what, view, surely=one.part(share), neighbours=neighbours)]
 
 
 def halves(total: float, delta: float, source: str, view: str, both: bool) -> list[Guarantee]:

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised, zcdp
+from privbandits_cli.accounting.releases import zcdp
 from privbandits_cli.games import views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.parameters import Chance
@@ -83,15 +83,10 @@ class Parameters(Designed):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """A reward is in one vector, which is noised once; the attack is a reward at the ends of its range."""
-        rho, view = self.rho * sensitivity**2, "all noisy vectors, and so all arms played"
-        neighbours = self.neighbours(setting)
-        one = Release("gaussian", math.sqrt(2 * rho))
-        surely = one.part(float(self.releases(setting)))
-        hidden = "one Gaussian vector hides a reward"
-        return [
-            zcdp(rho, delta, view, neighbours),
-            *noised(one, delta, hidden, "noisy vector", view, surely=surely, neighbours=neighbours),
-        ]
+        source, view = "one Gaussian vector hides a reward", "all noisy vectors, and so all arms played"
+        share, neighbours = float(self.releases(setting)), self.neighbours(setting)
+        rho = self.rho * sensitivity**2
+        return zcdp(rho, delta, source, "noisy vector", view, share=share, neighbours=neighbours)
 
     def mechanism(self) -> str:
         return "Gaussian noise on the estimate of each phase"
