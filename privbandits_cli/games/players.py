@@ -9,7 +9,7 @@ from functools import wraps
 from inspect import isfunction
 from typing import Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
-from privbandits_cli.accounting.guarantee import Guarantee, group, leading, people, person
+from privbandits_cli.accounting.guarantee import Guarantee, group, leading, person
 from privbandits_cli.accounting.rounding import COMPUTED
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.parameters import Parameters
@@ -262,7 +262,7 @@ class Algorithm(Parameters):
         rounds, bounds = setting.rounds_per_person, self.bounds(setting, delta)
         if rounds == 1:
             return bounds
-        found = list(people(bounds, rounds))
+        found = [made for bound in bounds if (made := bound.of_person(rounds)) is not None]
         best = leading(bounds)
         if best is not None and best.delta and best.spent is None:
             grouped = group(lambda smaller: self.guarantee(setting, smaller), rounds, delta)
