@@ -67,12 +67,8 @@ class Aggregating(linear.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
-        yield from counters.law_errors(self.counter, self.law(), self.spare, self.instead())
+        yield from counters.law_errors(self.counter, self.law(), self.spare, "nodes" in type(self).model_fields)
         yield from counters.errors(self.counter, self.buffers, setting.horizon)
-
-    def instead(self) -> str:
-        """Another remedy for the error about the law of the noise, in words; empty if there is none."""
-        return ""
 
     def resolved(self, setting: Setting) -> dict[str, Any]:
         """The values of the counter's parameters that were left out."""
@@ -211,10 +207,6 @@ class Parameters(Aggregating):
             yield "the paper has no Gaussian nodes for FTRL: leave calibration out, or set nodes: laplace"
         elif self.counter != "tree" and self.calibration == "printed":
             yield "the paper's λ is for its tree: leave calibration out, or set counter: tree"
-
-    def instead(self) -> str:
-        """The remedy: the other law of the noise."""
-        return f"set nodes: {'laplace' if self.nodes == 'gaussian' else 'gaussian'}, or "
 
     def hides_nodes(self) -> bool:
         """Whether the exact ε is less than that of all nodes of a loss."""
