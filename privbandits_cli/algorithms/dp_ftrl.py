@@ -210,7 +210,8 @@ class Parameters(Aggregating):
 
     def hides_nodes(self) -> bool:
         """Whether the exact ε is less than that of all nodes of a loss."""
-        return hides_nodes(self.nodes, self.counter, self.spare)
+        hidden = self.counter == "honaker" or (self.counter == "tree" and self.spare == "fresh")
+        return self.nodes == "gaussian" and hidden
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
@@ -277,11 +278,6 @@ class Parameters(Aggregating):
         if not self.sums(setting).steady:
             return None
         return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
-
-
-def hides_nodes(nodes: Law, counter: str, spare: str) -> bool:
-    """Whether the exact ε of this counter is less than that of all nodes of a loss."""
-    return nodes == "gaussian" and ((counter == "tree" and spare == "fresh") or counter == "honaker")
 
 
 def log2(horizon: float) -> float:

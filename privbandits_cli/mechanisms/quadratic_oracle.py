@@ -1,8 +1,8 @@
 """The quadratic oracle: private ridge regression on the records (x, y) of a batch.
 
 θ = (Σ x x' + N + n λ I)^-1 (Σ x y + ν), over the n records of the batch. N is symmetric with entries N(0, σ²), and 2σ²
-on the diagonal (`mechanisms.gaussian`); ν ~ N(0, τ² I). If the matrix is not positive definite, λ is doubled until it
-is, which depends on the noisy matrix alone.
+on the diagonal; ν ~ N(0, τ² I). If the matrix is not positive definite, λ is doubled until it is, which depends on the
+noisy matrix alone.
 
 The account is that of Gaussian noise when one record is replaced. Let L and B bound |x| and |y|. The matrix moves by at
 most √2 L², so N hides it as σ hides L². The vector moves by at most Δ, which is √2 LB if all coordinates and rewards
