@@ -26,11 +26,11 @@ from privbandits_cli.numerics.jit import (
     record,
     unbound,
 )
-from privbandits_cli.numerics.laplace import laplace_of
 from privbandits_cli.numerics.sfc64 import (
     Fill,
     Words,
     fraction,
+    laplace_of,
     layers,
     ready_word,
     standard_normal,
