@@ -13,7 +13,8 @@ import math
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.tsallis_inf import drawn, solve
+from privbandits_cli.algorithms.exp3_p import drawn
+from privbandits_cli.algorithms.tsallis_inf import solve
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -79,7 +80,8 @@ def begin(state: Record) -> None:
 
 def choose(state: Record, rng: Draws) -> int:
     if state.played == 0:
-        state.arm = drawn(state, state.eta, rng)
+        solve(state.losses, state.eta, state.p)
+        state.arm = drawn(state.p, rng.uniform)
     arm: int = state.arm
     return arm
 
