@@ -7,7 +7,7 @@ number that is released, so the arms and the answer are ε-DP.
 - `memory: last` forgets the earlier phases, so that each phase is independent of those before.
 - `memory: all` adds each phase to the arm's sum, with its noise. In practice it is better.
 
-`identification.designs.halving_error` bounds the error of both.
+docs/privacy/best_arm.md bounds the error of both.
 """
 
 import math

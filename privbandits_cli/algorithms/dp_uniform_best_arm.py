@@ -8,7 +8,7 @@ The arms are played in turn, n = ⌊T/K⌋ times each. The answer is the arm wit
   an arm of weight w changes, then the probability of this arm changes at most by the factor e^ε, and that of another
   one by W/(W + (e^ε - 1) w) >= e^-ε, where W is the sum of all weights. The sums are secret.
 
-The error is at most Σ_a p_a(n, 1) with Laplace noise (`identification.designs.uniform_error`).
+The error is at most Σ_a p_a(n, 1) with Laplace noise (docs/privacy/best_arm.md).
 """
 
 from typing import Literal
