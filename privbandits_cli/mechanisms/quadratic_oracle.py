@@ -13,7 +13,6 @@ If they may be negative, the angle φ between two vectors y x matters: μ² = si
 s = σ/L² and t = τ/LB, its largest value is (1/s + s/t²)² for s <= t. At s = √2/μ, it is μ² for
 t = √(√2/(1 - 1/√2))/μ = 2.197/μ. The benchmark (`batches`) has no case for negative numbers.
 
-The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
 After `fit` and until the next `learn`, `sums` has the noisy sums. They are released with θ, which follows from them.
 """
 
