@@ -9,6 +9,7 @@ import numpy as np
 from privbandits_cli.algorithms.exp3_p import drawn
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -52,10 +53,7 @@ def solve(losses: Floats, eta: float, p: Floats) -> None:
 
 def first_x(losses: Floats, eta: float) -> float:
     """Where Newton's method begins."""
-    least = losses[0]
-    for i in range(1, len(losses)):
-        least = min(least, losses[i])
-    x: float = least - np.divide(2.0, eta)
+    x: float = smallest(losses) - np.divide(2.0, eta)
     return x
 
 
