@@ -105,11 +105,6 @@ class Blt:
         squares = last**2 * many + 2 * last * own @ summed(self.inverse_rates[:, None])
         return np.asarray(squares + np.outer(own, own).ravel() @ summed(both), np.float64)
 
-    def coefficients(self, n: int) -> Floats:
-        """b_0, ..., b_(n-1)."""
-        last, own = self.cumulative()
-        return np.asarray(last + np.exp(np.outer(np.arange(n), np.log1p(-self.inverse_rates))) @ own, np.float64)
-
 
 def _product(rates: Floats) -> Floats:
     """1 - θ_i θ_j."""

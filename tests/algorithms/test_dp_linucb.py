@@ -19,6 +19,7 @@ from privbandits_cli.numerics import goe
 from privbandits_cli.numerics.jit import compile_step, record, uncompiled
 from tests.conftest import Steps, foe, make, some
 from tests.naive_contextual import bartlett, symmetric_gaussian
+from tests.plain_counters import buffered
 
 AUTHORS = Setting(5e7, 25, contexts=Contexts(5))
 PAPER = {"epsilon": 1.0, "delta": 0.1}
@@ -567,8 +568,7 @@ def test_the_noise_of_a_counter_has_its_covariance(case):
             bound["update"](state, np.zeros(2), 0.0, rng)
     found *= np.array([math.sqrt(2), 1, 1, math.sqrt(2), 1]) / algorithm.sigma(setting)
     assert (found[:, 0] == 0).all()  # the first round has no item
-    b = algorithm.sums(setting).fitted.coefficients(rounds)
-    factor = np.array([[b[t - s] if s <= t else 0.0 for s in range(rounds - 1)] for t in range(rounds - 1)])
+    factor = buffered(algorithm.sums(setting))[: rounds - 1, : rounds - 1]
     for i, twice in enumerate([2, 1, 1, 2, 1]):
         seen = np.cov(found[:, 1:, i], rowvar=False)
         expected = twice * factor @ factor.T
