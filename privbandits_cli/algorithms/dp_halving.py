@@ -52,6 +52,7 @@ class Parameters(Pure, best_arm.Budgeted):
         return state
 
     def first_phase(self, setting: Setting) -> int:
+        """The plays of each arm in the first phase."""
         return int(self.state(setting)[0].cycles)
 
 

@@ -57,6 +57,7 @@ class Testing(Summing):
         return math.ceil(NOISE / self.epsilon)
 
     def first_phase(self, setting: Setting) -> int:
+        """The parameter `first`."""
         return self.first
 
     def testing(self, setting: Setting) -> dict[str, Any]:

@@ -199,6 +199,7 @@ def ends_of_phases(name, rounds, phases=1, **given):
     """What is released, and what would be without noise, in units of the noise, at the ends of many first phases."""
     algorithm = make(name, alpha=0.9, **given).tuned(SETTING)
     module, arms = import_module(f"privbandits_cli.algorithms.{name}"), sphere(6, 3).T.copy()
+    update = getattr(module, "update", phased_design.update)
     rng, found = np.random.default_rng(8), []
     for _ in range(rounds):
         state, sums = algorithm.state(SETTING)[0], np.zeros(6)
@@ -206,7 +207,7 @@ def ends_of_phases(name, rounds, phases=1, **given):
         while state.phase == 1:
             y = float(rng.choice([-1.0, 1.0]))
             sums[arm] += y
-            module.update(state, arms[:, arm], y, rng)
+            update(state, arms[:, arm], y, rng)
             counts, inverse, factor = state.counts.copy(), state.inverse.copy(), state.points.copy()
             arm = module.choose(state, arms, rng)
         found.append(SimpleNamespace(state=state, sums=sums, counts=counts, inverse=inverse, points=factor))
