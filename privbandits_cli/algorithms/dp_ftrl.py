@@ -208,11 +208,6 @@ class Parameters(Aggregating):
         elif self.counter != "tree" and self.calibration == "printed":
             yield "the paper's λ is for its tree: leave calibration out, or set counter: tree"
 
-    def hides_nodes(self) -> bool:
-        """Whether the exact ε is less than that of all nodes of a loss."""
-        hidden = self.counter == "honaker" or (self.counter == "tree" and self.spare == "fresh")
-        return self.nodes == "gaussian" and hidden
-
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         laplace = cls.model_validate({"epsilon": epsilon, **given})
@@ -229,8 +224,9 @@ class Parameters(Aggregating):
         """Only Gaussian noise gets a δ. If the calibrations `nodes` and `exact` agree, it is named `exact`."""
         delta = (self.delta or linear.papers_delta(setting)) if self.nodes == "gaussian" else None
         found = self.replace(**self.resolved(setting), base=self.base.tuned(setting), delta=delta)
-        counted = self.calibration == "nodes" and not found.hides_nodes()
-        return found.replace(calibration="exact" if counted else self.calibration or "exact")
+        sums = found.sums(setting)
+        agree = self.calibration == "nodes" and sums.counted() == sums.sensitivity()
+        return found.replace(calibration="exact" if agree else self.calibration or "exact")
 
     def node_scale(self, setting: Setting) -> float:
         """The scale of the noise: `blur`, if given, else what ε and the law of the noise imply."""
