@@ -115,8 +115,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
         log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, length(state.beta, value, float(state.rank), log, state.variance, state.deviation))
         set_reach(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 @once

@@ -68,8 +68,7 @@ def choose(state: Record, rng: Numbers) -> int:
                 m = state.counts[i]
                 state.index[i] = state.sums[i] / m + wide * np.sqrt((0.5 + state.inverse / m) / m)
         begin(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

@@ -89,8 +89,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
             estimate(state, state.noisy)
         design(state, arms)
         share(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 @once

@@ -68,8 +68,7 @@ def begin(state: Record) -> None:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    arm: int = state.arms[state.place]
-    return arm
+    return int(state.arms[state.place])
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
@@ -107,5 +106,4 @@ def stop(state: Record) -> int:
 
 def recommend(state: Record) -> int:
     """The arm with the largest sum at the end of the last phase."""
-    best: int = state.arms[0]
-    return best
+    return int(state.arms[0])

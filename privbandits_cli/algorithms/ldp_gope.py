@@ -75,8 +75,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
         value = design(state, arms)
         log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, enough(state.beta, np.sqrt(2.0 * state.variance * value * log), state.scale * value * log))
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:

@@ -48,5 +48,4 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
         design(state, arms)
         log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, 2.0 * state.value * state.variance * log / (state.beta * state.beta))
-    arm: int = state.arm
-    return arm
+    return int(state.arm)

@@ -82,16 +82,14 @@ def choose(state: Record, rng: Draws) -> int:
     if state.played == 0:
         solve(state.losses, state.eta, state.p)
         state.arm = drawn(state.p, rng.uniform)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 def ends(state: Record, gain: float) -> bool:
     """Add a gain to its block. Returns whether it is the last one."""
     state.loss += 1.0 - gain
     state.played += 1
-    last: bool = state.played == state.length
-    return last
+    return bool(state.played == state.length)
 
 
 def end(state: Record, arm: int, noise: float) -> None:

@@ -117,8 +117,7 @@ def ended(state: Record, gain: float) -> bool:
     state.total += gain
     state.played += 1
     state.t += 1
-    last: bool = state.played == state.length
-    return last
+    return bool(state.played == state.length)
 
 
 def end(state: Record, arm: int, noise: float) -> None:

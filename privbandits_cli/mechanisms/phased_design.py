@@ -336,8 +336,7 @@ def played(state: Record, reward: float) -> bool:
     state.sums[state.arm] += reward
     state.plays -= 1
     state.rounds -= 1
-    ended: bool = state.plays == 0
-    return ended
+    return bool(state.plays == 0)
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
@@ -383,5 +382,4 @@ def eliminate(state: Record) -> int:
             kept += 1
     state.changed = 1 if kept < state.left else 0
     state.left = kept
-    left: int = kept
-    return left
+    return kept
