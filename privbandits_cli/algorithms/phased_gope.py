@@ -9,15 +9,7 @@ recalled here, and its constants agree with the proof: the width of each estimat
 from numpy.random import Generator
 
 from privbandits_cli.games.contextual import Floats, Setting
-from privbandits_cli.mechanisms.phased_design import (
-    CLOSE,
-    Designed,
-    allot,
-    contest,
-    design,
-    estimate,
-    logarithm_of,
-)
+from privbandits_cli.mechanisms.phased_design import CLOSE, Designed, allot, contest, design, estimate, logarithm_of
 from privbandits_cli.numerics.jit import Record, Records, record
 
 

@@ -26,15 +26,7 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import copy
-from privbandits_cli.numerics.jit import (
-    Record,
-    Records,
-    borrow,
-    compiled,
-    kept,
-    record,
-    unbound,
-)
+from privbandits_cli.numerics.jit import Record, Records, borrow, compiled, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.types import Blocks, Floats, Ints
 
