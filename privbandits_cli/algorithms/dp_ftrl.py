@@ -21,13 +21,11 @@ from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, loss_set
 from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.mechanisms import counters
-from privbandits_cli.mechanisms.counter import Counter, Law
+from privbandits_cli.mechanisms.counter import Counter, Law, counter_add_item, counter_release
 from privbandits_cli.mechanisms.counters import last_prefix
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
-counter_add_item: Any = unbound
-counter_release: Any = unbound
 
 ONE_OF = "give either epsilon or blur"
 BUFFERS = 3  # of a BLT: at T = 2^16 its noise is 2 % above that of the square root

@@ -56,13 +56,10 @@ from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
 from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms import counters, matrix_tree
-from privbandits_cli.mechanisms.counter import Counter, Noise
+from privbandits_cli.mechanisms.counter import Counter, Noise, counter_add_item, counter_release
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
-from privbandits_cli.numerics.jit import Record, Records, record, unbound
-
-counter_add_item: Any = unbound
-counter_release: Any = unbound
+from privbandits_cli.numerics.jit import Record, Records, record
 
 BUFFERS = 5  # of a BLT: at 5e7 rounds its noise is 2 % above that of the square root
 MEANT = {"rho_min=": "rho", "noise=": "deviations"}  # `shift: noise=3` is `deviations: 3`
