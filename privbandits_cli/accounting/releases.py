@@ -234,7 +234,7 @@ def summed(
     batches: g, in which the spread of the noise is counted, and the largest change, of each sum that a game may have;
     first: g, the change and M of a sum that it surely has and that is seen mod M; None if there is none.
     """
-    known, sums = partial(Guarantee, view=view), [(g, change) for g, change in batches]
+    known, sums = partial(Guarantee, view=view), list(batches)
     bounds = []
     if isinstance(law, whole.DiscreteLaplace):
         pure = max(change / g for g, change in sums) / law.spread
@@ -242,11 +242,8 @@ def summed(
     if delta > 0 and max(change + g * law.spread * whole.REACH for g, change in sums) < WIDEST:
         found = max(whole.cost(law, g, delta, change) for g, change in sums)
         if found < math.inf:
-            bounds.append(
-                known(
-                    found, delta, f"{source}, the worst of {len(sums)} batches" if len(sums) > 1 else source, "proved"
-                )
-            )
+            worst = f"{source}, the worst of {len(sums)} batches" if len(sums) > 1 else source
+            bounds.append(known(found, delta, worst, "proved"))
     if first and max(*first, first[0] * law.spread * whole.REACH) < WIDEST:
         g, change, modulus = first
         for at in sorted({0.0, delta}):

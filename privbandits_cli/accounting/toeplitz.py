@@ -64,9 +64,8 @@ class Blt:
         between = self.inverse_rates[None, :] - self.inverse_rates[:, None]
         np.fill_diagonal(between, 1.0)
         away = self.rates[None, :] - self.inverse_rates[:, None]
-        return float(np.prod(self.rates / self.inverse_rates)), -away.prod(axis=1) / (
-            self.inverse_rates * between.prod(axis=1)
-        )
+        own = -away.prod(axis=1) / (self.inverse_rates * between.prod(axis=1))
+        return float(np.prod(self.rates / self.inverse_rates)), own
 
     def sensitivity(self, n: int) -> float:
         """|c| for n items."""

@@ -20,14 +20,13 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.drawing import filled
+from privbandits_cli.games.ellipsoid import FEW
 from privbandits_cli.games.on_demand import Crowd, direction
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, Records, once, record
 from privbandits_cli.numerics.sfc64 import Words, fill_normal, uniform, words_of
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Blocks, Tables
-
-FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 
 
 class Parameters(contextual.Adversary):

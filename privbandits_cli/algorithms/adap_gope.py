@@ -70,11 +70,9 @@ class Parameters(Laplacian):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε, because a reward is in one sum, which is noised once; the attack is a reward at the ends of its range."""
         view, neighbours = "all noisy sums, and so all arms played", self.neighbours(setting)
-        one = Release("laplace", self.epsilon * sensitivity)
+        one, source = Release("laplace", self.epsilon * sensitivity), "a reward is in one noisy sum"
         surely = one.part(float(self.releases(setting)))
-        return noised(
-            one, delta, "a reward is in one noisy sum", "noisy sum", view, surely=surely, neighbours=neighbours
-        )
+        return noised(one, delta, source, "noisy sum", view, surely=surely, neighbours=neighbours)
 
     def mechanism(self) -> str:
         return "Laplace noise on each arm's sum of rewards in a phase"

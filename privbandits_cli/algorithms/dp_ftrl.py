@@ -142,11 +142,8 @@ class Aggregating(linear.Algorithm):
             levels, changes = round(counter.sensitivity()), losses.changes()
             return vectors(levels, scale, changes, box, at, VIEW, hidden=hidden, growth=counter.growth)
         mu = counter.sensitivity() * losses.changes()[1] / scale if scale > 0 else math.inf
-        release, what = (
-            Release("gaussian", mu, growth=counter.growth),
-            "release of all prefixes, the empty one included",
-        )
-        source = f"{self.named()}, {mu:.4g}-GDP"
+        release, source = Release("gaussian", mu, growth=counter.growth), f"{self.named()}, {mu:.4g}-GDP"
+        what = "release of all prefixes, the empty one included"
         return noised(release, delta, source, what, VIEW, surely=release, neighbours=LOSSES)
 
     def stated_delta(self, setting: Setting) -> float:

@@ -55,10 +55,8 @@ class Parameters(Laplacian):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε of a report; the attack is a reward at the ends of its range."""
         view, neighbours = "the round's report, and so all later arms", self.neighbours(setting)
-        one, source = (
-            Release("laplace", self.epsilon * sensitivity, fresh=True),
-            "Laplace noise of scale w/ε on each reward",
-        )
+        one = Release("laplace", self.epsilon * sensitivity, fresh=True)
+        source = "Laplace noise of scale w/ε on each reward"
         return noised(one, delta, source, "report", view, surely=one, neighbours=neighbours)
 
     def mechanism(self) -> str:
