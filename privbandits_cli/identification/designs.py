@@ -6,6 +6,7 @@ Units: plays of an arm, users in all. Domain: means in [0, 1], gains in [0, 1], 
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from statistics import NormalDist
 
@@ -65,11 +66,8 @@ def least_plays(enough: Callable[[int], bool]) -> int:
     high = 1
     while not enough(high):
         high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    between = range(high // 2 + 1, high)
+    return between.start + bisect_left(between, True, key=enough)
 
 
 def z_test_plays(low: float, high: float, error: float, power: float) -> int:
