@@ -245,7 +245,7 @@ class Parameters(contextual.Algorithm):
 
     def shares(self, setting: Setting) -> Floats:
         """The regularisers as shares of the largest, `[octaves + 1]`, by the number of binary digits of the rows."""
-        counter, octaves = self.sums(setting), max(1, math.ceil(setting.horizon) - 1).bit_length()
+        counter, octaves = self.sums(setting), counters.last_prefix(setting.horizon).bit_length()
         if self.shift_by == "game":
             return np.ones(octaves + 1)
         ends = 2 ** np.arange(1, octaves) - 1  # a tree has its largest noise there; a Toeplitz matrix's noise grows
@@ -267,7 +267,7 @@ class Parameters(contextual.Algorithm):
         constants = width(known, self._confidence(setting)[0], shares[0] * made.rho_min, made.rho_max, made.gamma)
         return record(
             t=0,
-            last=max(1, math.ceil(setting.horizon) - 1),
+            last=counters.last_prefix(setting.horizon),
             indefinite=0.0,
             gram=np.zeros((d, d + 1)),
             v=np.zeros((d, d)),
