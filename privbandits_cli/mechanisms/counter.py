@@ -92,6 +92,10 @@ class Noise(ABC):
     def spread(self) -> tuple[float, float]:
         """The mean and the largest variance of the prefixes 1, ..., n."""
 
+    def errors(self, prefixes: Ints) -> Floats:
+        """E_t of these prefixes, `[prefixes]`."""
+        return np.asarray(self.sensitivity() * np.sqrt(self.variances(prefixes)), np.float64)
+
     def rms(self) -> float:
         """The root mean square of E_t over all prefixes."""
         return self.sensitivity() * math.sqrt(self.spread()[0])
