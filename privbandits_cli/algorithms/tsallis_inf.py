@@ -42,19 +42,13 @@ def solve(losses: Floats, eta: float, p: Floats) -> None:
 
     It iterates to full precision, because with losses later rounds amplify a small error.
     """
-    x = first_x(losses, eta)
+    x: float = smallest(losses) - np.divide(2.0, eta)
     for _ in range(PASSES):
         closer = next_x(losses, eta, x, p)
         if closer >= x:
             break
         x = closer
     normalise(p)
-
-
-def first_x(losses: Floats, eta: float) -> float:
-    """Where Newton's method begins."""
-    x: float = smallest(losses) - np.divide(2.0, eta)
-    return x
 
 
 def next_x(losses: Floats, eta: float, x: float, p: Floats) -> float:

@@ -139,7 +139,7 @@ def arms_named(modules: tuple[str, ...], rounds: range) -> Iterator[None]:
 
 def check_numbers(states: Records, modules: tuple[str, ...], rounds: range) -> None:
     """Raise PluginError for a NaN in the state of a user's file."""
-    for name in missing_numbers(states) if guarded(modules) else ():
+    for name in missing_numbers(states):
         raise NotANumber(f"{name} is not a number (NaN) by round {rounds[-1]}", _own(modules).update)
 
 
