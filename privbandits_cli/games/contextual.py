@@ -285,7 +285,9 @@ class Seat(driver.Seat):
                 with np.errstate(over="ignore"):  # words wrap around by design
                     kernel(self.records[i : i + 1], marks, found[i], Table(dealt, column(numbers, i), rng))
             except Exhausted:
-                raise ValueError(_ended(dealt)) from None
+                n, played = len(dealt.order), int(dealt.places["kept"][0])
+                why = f"the log has no event for round {played + 1}, as {n} were shown to the learner"
+                raise ValueError(f"{why}: set a smaller horizon") from None
             words[:] = words_of(rng)["words"]
 
     def play(self, table: tuple[Any, ...], rounds: range, marks: Ints) -> Floats:
@@ -348,9 +350,3 @@ class Games(driver.Games):
             fill(numbers[: len(rounds)])
             best = None if rows is None else largest(np.ascontiguousarray(rows[:, d]))
             yield rows, best, numbers[: len(rounds)]
-
-
-def _ended(events: Events) -> str:
-    """The error that the log has no more events."""
-    n, played = len(events.order), int(events.places["kept"][0])
-    return f"the log has no event for round {played + 1}, as {n} were shown to the learner: set a smaller horizon"

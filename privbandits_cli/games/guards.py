@@ -160,8 +160,6 @@ def missing_numbers(state: Any, prefix: str = "state") -> Iterator[str]:
 
 def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str, ...]) -> None:
     """Raise PluginError if one of the `points[rounds, N]` that a user's file chose is outside the set."""
-    if not guarded(modules):
-        return
     wrong = ~(space.excess(points) <= OUTSIDE * space.radius())
     if wrong.any():
         t, choose = int(np.argmax(wrong)), _own(modules).choose

@@ -244,7 +244,7 @@ class Seat(driver.Seat):
 
     def play(self, table: Losses, rounds: range, marks: Ints) -> Floats:
         found = super().play(table, rounds, marks)
-        for i in range(len(self.records)):
+        for i in range(len(self.records)) if guards.guarded(self.modules) else ():
             guards.check_points(self.points[:, :, i], self.setting.decisions(), rounds, self.modules)
         return found
 
