@@ -34,8 +34,7 @@ from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import record
-from privbandits_cli.numerics.laplace import laplace_of
-from privbandits_cli.numerics.sfc64 import uniform, word_of, words_of
+from privbandits_cli.numerics.sfc64 import laplace_of, uniform, word_of, words_of
 from tests.conftest import ROOT, foe, make, match, playing
 
 ROUNDS = 2**17

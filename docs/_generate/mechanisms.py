@@ -18,7 +18,6 @@ TITLES = {
     "counters": "All counters by name",
     "elimination": "Successive elimination",
     "fresh_top_up": "The tree with fresh top-up noise",
-    "gaussian": "Gaussian matrices",
     "growing_sums": "Sums that are released when plays have grown",
     "honaker": "The tree with Honaker's estimates",
     "k_ary": "The k-ary tree",

@@ -1,7 +1,7 @@
 """Guarantees of privacy, what they say of a person who is in several rounds, and the choice of the one to quote."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, get_args
 
@@ -111,11 +111,6 @@ def _log_sum(epsilon: float, rounds: int) -> float:
     if epsilon < 1e-12:
         return math.log(rounds) + rounds * epsilon
     return (rounds - 1) * epsilon + math.log(math.expm1(-rounds * epsilon) / math.expm1(-epsilon))
-
-
-def people(bounds: Iterable[Guarantee], rounds: int) -> Iterator[Guarantee]:
-    """What bounds on one round say of a person, each by itself."""
-    return (made for bound in bounds if (made := bound.of_person(rounds)) is not None)
 
 
 def wasted_noise(wanted: float, promised: Guarantee | None) -> list[str]:

@@ -169,10 +169,18 @@ class Concentrated:
         return f"{rounds**2:,} ρ for {rounds:,} rounds"
 
 
-def zcdp(rho: float, delta: float, view: str, neighbours: str = GAINS) -> Guarantee:
-    """The bound of a ρ-zCDP release, converted."""
-    source, spent = f"ρ-zCDP with ρ = {rho:.4g}, converted", Concentrated(rho)
-    return Guarantee(concentrated(rho, delta), delta, source, "proved", view=view, neighbours=neighbours, spent=spent)
+def zcdp(
+    rho: float, delta: float, source: str, what: str, view: str, *, share: float = 1.0, neighbours: str = GAINS
+) -> list[Guarantee]:
+    """The bounds of one Gaussian release that is ρ-zCDP: from ρ, and from √(2ρ)-GDP, which it is as well.
+
+    share: the part of its sensitivity that a stated pair of items has in every outcome. For the others see `noised`.
+    """
+    one, told = Release("gaussian", math.sqrt(2 * rho)), f"ρ-zCDP with ρ = {rho:.4g}, converted"
+    by_rho = Guarantee(
+        concentrated(rho, delta), delta, told, "proved", view=view, neighbours=neighbours, spent=Concentrated(rho)
+    )
+    return [by_rho, *noised(one, delta, source, what, view, surely=one.part(share), neighbours=neighbours)]
 
 
 def halves(total: float, delta: float, source: str, view: str, both: bool) -> list[Guarantee]:
@@ -226,7 +234,7 @@ def summed(
     batches: g, in which the spread of the noise is counted, and the largest change, of each sum that a game may have;
     first: g, the change and M of a sum that it surely has and that is seen mod M; None if there is none.
     """
-    known, sums = partial(Guarantee, view=view), [(g, change) for g, change in batches]
+    known, sums = partial(Guarantee, view=view), list(batches)
     bounds = []
     if isinstance(law, whole.DiscreteLaplace):
         pure = max(change / g for g, change in sums) / law.spread
@@ -234,11 +242,8 @@ def summed(
     if delta > 0 and max(change + g * law.spread * whole.REACH for g, change in sums) < WIDEST:
         found = max(whole.cost(law, g, delta, change) for g, change in sums)
         if found < math.inf:
-            bounds.append(
-                known(
-                    found, delta, f"{source}, the worst of {len(sums)} batches" if len(sums) > 1 else source, "proved"
-                )
-            )
+            worst = f"{source}, the worst of {len(sums)} batches" if len(sums) > 1 else source
+            bounds.append(known(found, delta, worst, "proved"))
     if first and max(*first, first[0] * law.spread * whole.REACH) < WIDEST:
         g, change, modulus = first
         for at in sorted({0.0, delta}):

@@ -64,9 +64,8 @@ class Blt:
         between = self.inverse_rates[None, :] - self.inverse_rates[:, None]
         np.fill_diagonal(between, 1.0)
         away = self.rates[None, :] - self.inverse_rates[:, None]
-        return float(np.prod(self.rates / self.inverse_rates)), -away.prod(axis=1) / (
-            self.inverse_rates * between.prod(axis=1)
-        )
+        own = -away.prod(axis=1) / (self.inverse_rates * between.prod(axis=1))
+        return float(np.prod(self.rates / self.inverse_rates)), own
 
     def sensitivity(self, n: int) -> float:
         """|c| for n items."""
@@ -104,11 +103,6 @@ class Blt:
         both = _product(self.inverse_rates).reshape(-1, 1)
         squares = last**2 * many + 2 * last * own @ summed(self.inverse_rates[:, None])
         return np.asarray(squares + np.outer(own, own).ravel() @ summed(both), np.float64)
-
-    def coefficients(self, n: int) -> Floats:
-        """b_0, ..., b_(n-1)."""
-        last, own = self.cumulative()
-        return np.asarray(last + np.exp(np.outer(np.arange(n), np.log1p(-self.inverse_rates))) @ own, np.float64)
 
 
 def _product(rates: Floats) -> Floats:

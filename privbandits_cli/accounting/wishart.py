@@ -23,6 +23,7 @@ from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 
 Change = Literal["add", "remove", "replace"]
+CHANGES: tuple[Change, ...] = ("replace", "remove", "add")  # of which the worst counts, the likeliest first
 Cdf = Callable[[Floats], Floats]
 
 GRID = 2**18
@@ -107,19 +108,14 @@ def losses(changes: Sequence[Change], freedom: float, nodes: int) -> PrivacyLoss
     return composed([(PrivacyLoss.rounded_up(law, edges), nodes) for law in laws])
 
 
-def epsilon(delta: float, freedom: float, nodes: int, replace: bool = True) -> float:
-    """The ε at δ of `nodes` nodes with ν = `freedom`, if a row is replaced (numeric), or added or removed (exact)."""
-    return max(_epsilon((change,), delta, freedom, nodes) for change in _changes(replace))
+def epsilon(delta: float, freedom: float, nodes: int) -> float:
+    """The ε at δ of `nodes` nodes with ν = `freedom`, if a row is replaced (numeric), removed or added (exact)."""
+    return max(_epsilon((change,), delta, freedom, nodes) for change in CHANGES)
 
 
 def epsilon_by_halves(delta: float, half_freedom: float, nodes: int) -> float:
     """The proved bound on ε at δ if a row is replaced; `half_freedom` is ν of half the rows, k/2 - d."""
     return _epsilon(("add", "remove"), delta, half_freedom, nodes)
-
-
-def _changes(replace: bool) -> tuple[Change, ...]:
-    """The changes of which the worst counts, the one that is so most often first."""
-    return ("replace", "remove", "add") if replace else ("remove", "add")
 
 
 @cache
@@ -130,7 +126,7 @@ def _epsilon(changes: tuple[Change, ...], delta: float, freedom: float, nodes: i
 
 
 @cache
-def freedom(epsilon_: float, delta: float, nodes: int, replace: bool = True) -> float:
+def freedom(epsilon_: float, delta: float, nodes: int) -> float:
     """The ν at which `nodes` nodes have this ε at δ, the inverse of `epsilon`; ValueError above about MOST_FREEDOM."""
     from scipy import optimize
 
@@ -138,10 +134,10 @@ def freedom(epsilon_: float, delta: float, nodes: int, replace: bool = True) -> 
     if mu**2 * MOST_FREEDOM < nodes:
         what = f"ε = {exact(epsilon_)} at δ = {exact(delta)}"
         raise ValueError(f"{what} takes more than {MOST_FREEDOM:.0e} rows of Wishart noise")
-    guess = nodes / mu**2 * (1 if replace else 0.5)
+    guess = nodes / mu**2
     low, high = math.log(max(2.5, guess / 3)), math.log(10 + 3 * guess)
     found = 0.0
-    for change in _changes(replace):
+    for change in CHANGES:
 
         def excess(logarithm: float, change: Change = change) -> float:  # δ(ε) takes less time than ε(δ)
             needed = losses((change,), math.exp(logarithm), nodes).delta(epsilon_)

@@ -10,7 +10,7 @@ law, which has density (1 - u²)^((d - 3)/2). Around θ a random direction is un
 The arms of a round are drawn ahead, and all algorithms meet the same, or on demand (`games.on_demand`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,13 +20,13 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.drawing import filled
+from privbandits_cli.games.ellipsoid import FEW
 from privbandits_cli.games.on_demand import Crowd, direction
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, Records, once, record
 from privbandits_cli.numerics.sfc64 import Words, fill_normal, uniform, words_of
 from privbandits_cli.numerics.text import exact
-
-FEW = 8  # coordinates: the compiler unrolls loops over up to this many
+from privbandits_cli.numerics.types import Blocks, Tables
 
 
 class Parameters(contextual.Adversary):
@@ -52,9 +52,7 @@ class Parameters(contextual.Adversary):
         for dealt in self.arms_together(setting, [rng], lambda: blocks):
             yield np.ascontiguousarray(dealt[:, :-1, :, 0]), np.ascontiguousarray(dealt[:, -1, :, 0])
 
-    def arms_together(
-        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[Floats]:
+    def arms_together(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         shape = setting.known().dimension + 1, setting.n_arms
         fill = filled(deal, [self._state(setting, rng) for rng in rngs], shape, own=("words", "theta"))
         out = aligned((0, *shape, len(rngs)), np.float64)

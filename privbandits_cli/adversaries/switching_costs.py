@@ -12,7 +12,7 @@ so small (40 gains in total at T = 2^18) that the regret here is the price of sw
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -23,8 +23,8 @@ from privbandits_cli.games import bandit
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.parameters import left_out
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import bind, kept
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.jit import compiled
+from privbandits_cli.numerics.types import Blocks, Floats, Tables
 
 
 def walk(nodes: Floats, first: int, steps: Floats, advantage: Floats, gains: Floats) -> None:
@@ -55,12 +55,6 @@ def walk(nodes: Floats, first: int, steps: Floats, advantage: Floats, gains: Flo
                 gains[k, arm, lane] = min(1.0, max(0.0, 0.5 - w[k, lane] + advantage[arm, lane]))
 
 
-@kept
-def compiled_walk() -> Callable[..., None]:
-    """The compiled loop of the walk."""
-    return bind(walk)
-
-
 class Parameters(bandit.Adversary):
     """The scale and gap of the walk, and the cost of a switch."""
 
@@ -79,9 +73,7 @@ class Parameters(bandit.Adversary):
         gap = min(1.0, (setting.n_arms / setting.horizon) ** (1 / 3) * sigma)
         return self.replace(sigma=self.sigma or sigma, gap=gap if self.gap is None else self.gap)
 
-    def gains_in_lanes(
-        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[Floats]:
+    def gains_in_lanes(self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         advantage = np.zeros((setting.n_arms, len(rngs)))
         for lane, rng in enumerate(rngs):
             advantage[rng.integers(setting.n_arms), lane] = self.gap
@@ -92,5 +84,5 @@ class Parameters(bandit.Adversary):
             draw(steps)
             steps *= self.sigma
             gains = aligned((len(block), *advantage.shape), np.float64)
-            compiled_walk()(nodes, block.start, steps, advantage, gains)
+            compiled(walk)(nodes, block.start, steps, advantage, gains)
             yield gains

@@ -86,7 +86,7 @@ class Parameters(linear.Adversary):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
-        unfit = list(counters.law_errors(self.counter, self.nodes, self.spare, self.nodes_instead()))
+        unfit = list(counters.law_errors(self.counter, self.nodes, self.spare, chosen=True))
         unfit += counters.errors(self.counter, None, setting.horizon)
         yield from unfit
         if self.nodes == "laplace" and self.delta is not None:
@@ -97,7 +97,3 @@ class Parameters(linear.Adversary):
             yield f"{what}: there is nothing to exploit; set counter: k_ary, honaker or smooth"
         if setting.n_arms < 2 and isinstance(setting.space, linear.Simplex):
             yield "uneven_noise needs two experts: set a dimension of at least 2"
-
-    def nodes_instead(self) -> str:
-        """What to do if the counter's noise cannot have this law: take the other law."""
-        return f"set nodes: {'laplace' if self.nodes == 'gaussian' else 'gaussian'}, or "

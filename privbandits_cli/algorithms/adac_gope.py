@@ -22,20 +22,18 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised, zcdp
+from privbandits_cli.accounting.releases import zcdp
 from privbandits_cli.games import views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.mechanisms.phased_design import (
     CLOSE,
     Designed,
-    advance,
     allot,
     contest,
     design,
     eliminate,
     logarithm_of,
-    played,
     total,
     width_of,
 )
@@ -85,15 +83,10 @@ class Parameters(Designed):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """A reward is in one vector, which is noised once; the attack is a reward at the ends of its range."""
-        rho, view = self.rho * sensitivity**2, "all noisy vectors, and so all arms played"
-        neighbours = self.neighbours(setting)
-        one = Release("gaussian", math.sqrt(2 * rho))
-        surely = one.part(float(self.releases(setting)))
-        hidden = "one Gaussian vector hides a reward"
-        return [
-            zcdp(rho, delta, view, neighbours),
-            *noised(one, delta, hidden, "noisy vector", view, surely=surely, neighbours=neighbours),
-        ]
+        source, view = "one Gaussian vector hides a reward", "all noisy vectors, and so all arms played"
+        share, neighbours = float(self.releases(setting)), self.neighbours(setting)
+        rho = self.rho * sensitivity**2
+        return zcdp(rho, delta, source, "noisy vector", view, share=share, neighbours=neighbours)
 
     def mechanism(self) -> str:
         return "Gaussian noise on the estimate of each phase"
@@ -122,8 +115,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
         log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, length(state.beta, value, float(state.rank), log, state.variance, state.deviation))
         set_reach(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 @once
@@ -163,8 +155,3 @@ def settle_theta(state: Record) -> bool:
         for j in range(i + 1):
             state.theta[i] += state.factor[i, j] * state.noisy[j]
     return True
-
-
-def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    if played(state, reward) and state.rounds > 0:
-        advance(state)

@@ -32,7 +32,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised, zcdp
+from privbandits_cli.accounting.releases import zcdp
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import invert, largest_eigenvalue, multiply, optimistic, room, rotate, width
@@ -111,16 +111,12 @@ class Parameters(contextual.Algorithm):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """A reward is in one sum, which is noised once. If all rewards are at least 0, a sum moves by half as much."""
-        known, rho, view = setting.known(), self.rho * sensitivity**2, "all noisy sums, and so all arms played"
+        known, rho = setting.known(), self.rho * sensitivity**2
         low = 0.0 if known.nonnegative else -known.reward
         neighbours = f"the reward of one round replaced, in [{low:.4g}, {known.reward:.4g}]"
-        one, share = Release("gaussian", math.sqrt(2 * rho)), 0.5 if known.nonnegative else 1.0
-        first = one.part(share if self.refreshes(setting) else 0.0)
-        hidden = "one Gaussian vector hides a reward"
-        return [
-            zcdp(rho, delta, view, neighbours),
-            *noised(one, delta, hidden, "noisy sum", view, surely=first, neighbours=neighbours),
-        ]
+        share = (0.5 if known.nonnegative else 1.0) if self.refreshes(setting) else 0.0
+        source, view = "one Gaussian vector hides a reward", "all noisy sums, and so all arms played"
+        return zcdp(rho, delta, source, "noisy sum", view, share=share, neighbours=neighbours)
 
     def refreshes(self, setting: Setting) -> bool:
         """Whether a sum is noised in this game if d orthogonal arms of norm L take turns."""

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised, zcdp
+from privbandits_cli.accounting.releases import zcdp
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
@@ -48,12 +48,8 @@ class Parameters(Phased):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Phases are disjoint, and the sum of each is noised once. So the release of a gain is √(2ρ)-GDP."""
-        rho, view = self.rho * sensitivity**2, "all noisy sums, and so all arms played"
-        one = Release("gaussian", math.sqrt(2 * rho))
-        return [
-            zcdp(rho, delta, view),
-            *noised(one, delta, "one Gaussian number hides a gain", "noisy sum", view, surely=one),
-        ]
+        view = "all noisy sums, and so all arms played"
+        return zcdp(self.rho * sensitivity**2, delta, "one Gaussian number hides a gain", "noisy sum", view)
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """Σ_a (8 β ln T/Δ_a + 8 √(β ln T/ρ) + 2β/(β - 3)) for β > 3."""
@@ -72,8 +68,7 @@ def choose(state: Record, rng: Numbers) -> int:
                 m = state.counts[i]
                 state.index[i] = state.sums[i] / m + wide * np.sqrt((0.5 + state.inverse / m) / m)
         begin(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

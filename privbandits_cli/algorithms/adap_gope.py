@@ -34,7 +34,6 @@ from privbandits_cli.mechanisms.phased_design import (
     allot,
     contest,
     design,
-    eliminate,
     enough,
     estimate,
     logarithm_of,
@@ -71,11 +70,9 @@ class Parameters(Laplacian):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε, because a reward is in one sum, which is noised once; the attack is a reward at the ends of its range."""
         view, neighbours = "all noisy sums, and so all arms played", self.neighbours(setting)
-        one = Release("laplace", self.epsilon * sensitivity)
+        one, source = Release("laplace", self.epsilon * sensitivity), "a reward is in one noisy sum"
         surely = one.part(float(self.releases(setting)))
-        return noised(
-            one, delta, "a reward is in one noisy sum", "noisy sum", view, surely=surely, neighbours=neighbours
-        )
+        return noised(one, delta, source, "noisy sum", view, surely=surely, neighbours=neighbours)
 
     def mechanism(self) -> str:
         return "Laplace noise on each arm's sum of rewards in a phase"
@@ -88,11 +85,9 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
     if state.rounds == 0:
         if state.phase > 0:
             estimate(state, state.noisy)
-            eliminate(state)
         design(state, arms)
         share(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 @once

@@ -35,5 +35,4 @@ def choose(state: Record, rng: Draws) -> int:
                 x = clipped(state.sums[i] / m + state.scale * width * inverse)
                 state.index[i] = reach(x, width * inverse)
         begin(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)

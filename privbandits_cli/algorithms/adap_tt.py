@@ -17,16 +17,15 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.identification.thresholds import adap_tt, adap_tt_star
-from privbandits_cli.mechanisms.growing_sums import gained, growing, starting
+from privbandits_cli.mechanisms.growing_sums import Summing, gained, growing, starting
 from privbandits_cli.mechanisms.top_two import leader_plays, recommend, tracking
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped
 
 
-class Parameters(best_arm.Summing):
+class Parameters(Summing):
     """ε, and the share of the leader."""
 
     read = "paper"

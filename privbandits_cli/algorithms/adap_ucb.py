@@ -44,5 +44,4 @@ def choose(state: Record, rng: Draws) -> int:
                 m = state.counts[i]
                 state.index[i] = state.sums[i] / m + wide * (1.0 / np.sqrt(m)) + far * (1.0 / m)
         begin(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)

@@ -17,8 +17,6 @@ We know this rule from the code of the benchmark private-contextual-bandits (`me
 Mansour 2026, which we have not read.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.random import Generator
 from pydantic import Field
@@ -26,12 +24,9 @@ from pydantic import Field
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.mechanisms.batches import ByLosses, drawn_arm, ended, fits_within, loss, softmax
+from privbandits_cli.mechanisms.oracle import oracle_fit, oracle_learn, oracle_predict
 from privbandits_cli.numerics.arrays import copy
-from privbandits_cli.numerics.jit import Record, Records, record, unbound
-
-oracle_learn: Any = unbound
-oracle_fit: Any = unbound
-oracle_predict: Any = unbound
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(ByLosses):

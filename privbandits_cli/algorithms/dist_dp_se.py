@@ -134,8 +134,7 @@ def begin(state: Record) -> None:
 def encode(state: Record, arm: int, gain: float, bits: Any) -> bool:
     """Add the rounded gain to the sum of its arm. Returns whether the gain is the arm's last one in the batch."""
     state.sums[arm] += rounded(state.g * gain, bits)
-    last: bool = state.cycle == state.cycles - 1
-    return last
+    return bool(state.cycle == state.cycles - 1)
 
 
 def rounded(x: float, bits: Any) -> float:

@@ -20,7 +20,7 @@ The term also has √N in place of |Y|_2, which is 1 on the sphere and the cube.
 
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -32,9 +32,8 @@ from privbandits_cli.algorithms.dp_ftrl import Aggregating, log2
 from privbandits_cli.algorithms.ftpl import follow
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set, papers_delta
 from privbandits_cli.games.parameters import Chance, left_out
-from privbandits_cli.numerics.jit import Record, Records, record, unbound
-
-counter_release: Any = unbound
+from privbandits_cli.mechanisms.counter import counter_release
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(Aggregating):

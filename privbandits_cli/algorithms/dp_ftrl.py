@@ -21,13 +21,11 @@ from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, loss_set
 from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.mechanisms import counters
-from privbandits_cli.mechanisms.counter import Counter, Law
+from privbandits_cli.mechanisms.counter import Counter, Law, counter_add_item, counter_release
 from privbandits_cli.mechanisms.counters import last_prefix
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
-counter_add_item: Any = unbound
-counter_release: Any = unbound
 
 ONE_OF = "give either epsilon or blur"
 BUFFERS = 3  # of a BLT: at T = 2^16 its noise is 2 % above that of the square root
@@ -67,12 +65,8 @@ class Aggregating(linear.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
-        yield from counters.law_errors(self.counter, self.law(), self.spare, self.instead())
+        yield from counters.law_errors(self.counter, self.law(), self.spare, "nodes" in type(self).model_fields)
         yield from counters.errors(self.counter, self.buffers, setting.horizon)
-
-    def instead(self) -> str:
-        """Another remedy for the error about the law of the noise, in words; empty if there is none."""
-        return ""
 
     def resolved(self, setting: Setting) -> dict[str, Any]:
         """The values of the counter's parameters that were left out."""
@@ -148,11 +142,8 @@ class Aggregating(linear.Algorithm):
             levels, changes = round(counter.sensitivity()), losses.changes()
             return vectors(levels, scale, changes, box, at, VIEW, hidden=hidden, growth=counter.growth)
         mu = counter.sensitivity() * losses.changes()[1] / scale if scale > 0 else math.inf
-        release, what = (
-            Release("gaussian", mu, growth=counter.growth),
-            "release of all prefixes, the empty one included",
-        )
-        source = f"{self.named()}, {mu:.4g}-GDP"
+        release, source = Release("gaussian", mu, growth=counter.growth), f"{self.named()}, {mu:.4g}-GDP"
+        what = "release of all prefixes, the empty one included"
         return noised(release, delta, source, what, VIEW, surely=release, neighbours=LOSSES)
 
     def stated_delta(self, setting: Setting) -> float:
@@ -212,14 +203,6 @@ class Parameters(Aggregating):
         elif self.counter != "tree" and self.calibration == "printed":
             yield "the paper's λ is for its tree: leave calibration out, or set counter: tree"
 
-    def instead(self) -> str:
-        """The remedy: the other law of the noise."""
-        return f"set nodes: {'laplace' if self.nodes == 'gaussian' else 'gaussian'}, or "
-
-    def hides_nodes(self) -> bool:
-        """Whether the exact ε is less than that of all nodes of a loss."""
-        return hides_nodes(self.nodes, self.counter, self.spare)
-
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         laplace = cls.model_validate({"epsilon": epsilon, **given})
@@ -236,8 +219,9 @@ class Parameters(Aggregating):
         """Only Gaussian noise gets a δ. If the calibrations `nodes` and `exact` agree, it is named `exact`."""
         delta = (self.delta or linear.papers_delta(setting)) if self.nodes == "gaussian" else None
         found = self.replace(**self.resolved(setting), base=self.base.tuned(setting), delta=delta)
-        counted = self.calibration == "nodes" and not found.hides_nodes()
-        return found.replace(calibration="exact" if counted else self.calibration or "exact")
+        sums = found.sums(setting)
+        agree = self.calibration == "nodes" and sums.counted() == sums.sensitivity()
+        return found.replace(calibration="exact" if agree else self.calibration or "exact")
 
     def node_scale(self, setting: Setting) -> float:
         """The scale of the noise: `blur`, if given, else what ε and the law of the noise imply."""
@@ -285,11 +269,6 @@ class Parameters(Aggregating):
         if not self.sums(setting).steady:
             return None
         return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
-
-
-def hides_nodes(nodes: Law, counter: str, spare: str) -> bool:
-    """Whether the exact ε of this counter is less than that of all nodes of a loss."""
-    return nodes == "gaussian" and ((counter == "tree" and spare == "fresh") or counter == "honaker")
 
 
 def log2(horizon: float) -> float:

@@ -7,7 +7,7 @@ number that is released, so the arms and the answer are ε-DP.
 - `memory: last` forgets the earlier phases, so that each phase is independent of those before.
 - `memory: all` adds each phase to the arm's sum, with its noise. In practice it is better.
 
-`identification.designs.halving_error` bounds the error of both.
+docs/privacy/best_arm.md bounds the error of both.
 """
 
 import math
@@ -16,20 +16,19 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import best_arm, views
+from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.mechanisms.growing_sums import SEEN
+from privbandits_cli.mechanisms.phased import Pure
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
-class Parameters(best_arm.Budgeted):
+class Parameters(Pure, best_arm.Budgeted):
     """ε, and the phases that a sum holds; the budget is the horizon."""
 
     display = "DP-halving"
-    private = True
-    drawn = ("laplace",)
+    seen = SEEN
 
-    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     memory: Literal["last", "all"] = Field("all", description="the phases of an arm that its sum holds")
 
     def least(self, n_arms: int) -> int:
@@ -52,15 +51,9 @@ class Parameters(best_arm.Budgeted):
         begin(state[0])
         return state
 
-    def mechanism(self) -> str:
-        return "Laplace noise on the sum of each phase"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Noisy("sums")
-
-    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """ε: phases are disjoint, and noise is added to each sum of one once."""
-        return best_arm.sums_bounds(self.epsilon, int(self.state(setting)[0].cycles), setting, delta, sensitivity)
+    def first_phase(self, setting: Setting) -> int:
+        """The plays of each arm in the first phase."""
+        return int(self.state(setting)[0].cycles)
 
 
 def phases(n_arms: int) -> int:
@@ -75,8 +68,7 @@ def begin(state: Record) -> None:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    arm: int = state.arms[state.place]
-    return arm
+    return int(state.arms[state.place])
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
@@ -114,5 +106,4 @@ def stop(state: Record) -> int:
 
 def recommend(state: Record) -> int:
     """The arm with the largest sum at the end of the last phase."""
-    best: int = state.arms[0]
-    return best
+    return int(state.arms[0])

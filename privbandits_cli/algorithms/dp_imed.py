@@ -42,5 +42,4 @@ def choose(state: Record, rng: Draws) -> int:
                 x = clipped(state.sums[i] / n)
                 state.index[i] = -(n * private_kl(x, top, state.epsilon) + np.log(n))
         begin(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)

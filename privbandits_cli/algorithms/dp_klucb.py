@@ -114,5 +114,4 @@ def choose(state: Record, rng: Draws) -> int:
                 else:
                     state.index[i] = private_reach(x, (log_t + m * state.cost) / n, state.rate)
         begin(state)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)

@@ -56,13 +56,10 @@ from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
 from privbandits_cli.games.parameters import Chance, Size, left_out
 from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms import counters, matrix_tree
-from privbandits_cli.mechanisms.counter import Counter, Noise
+from privbandits_cli.mechanisms.counter import Counter, Noise, counter_add_item, counter_release
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
-from privbandits_cli.numerics.jit import Record, Records, record, unbound
-
-counter_add_item: Any = unbound
-counter_release: Any = unbound
+from privbandits_cli.numerics.jit import Record, Records, record
 
 BUFFERS = 5  # of a BLT: at 5e7 rounds its noise is 2 % above that of the square root
 MEANT = {"rho_min=": "rho", "noise=": "deviations"}  # `shift: noise=3` is `deviations: 3`
@@ -248,7 +245,7 @@ class Parameters(contextual.Algorithm):
 
     def shares(self, setting: Setting) -> Floats:
         """The regularisers as shares of the largest, `[octaves + 1]`, by the number of binary digits of the rows."""
-        counter, octaves = self.sums(setting), max(1, math.ceil(setting.horizon) - 1).bit_length()
+        counter, octaves = self.sums(setting), counters.last_prefix(setting.horizon).bit_length()
         if self.shift_by == "game":
             return np.ones(octaves + 1)
         ends = 2 ** np.arange(1, octaves) - 1  # a tree has its largest noise there; a Toeplitz matrix's noise grows
@@ -270,7 +267,7 @@ class Parameters(contextual.Algorithm):
         constants = width(known, self._confidence(setting)[0], shares[0] * made.rho_min, made.rho_max, made.gamma)
         return record(
             t=0,
-            last=max(1, math.ceil(setting.horizon) - 1),
+            last=counters.last_prefix(setting.horizon),
             indefinite=0.0,
             gram=np.zeros((d, d + 1)),
             v=np.zeros((d, d)),

@@ -43,12 +43,7 @@ class Parameters(Truncating):
         return noised(one, delta, source, "noisy mean", view, surely=one.part(share), neighbours=neighbours)
 
 
-def noise(state: Record, rng: Draws) -> float:
-    """Lap(2B/(Rε))."""
-    drawn: float = 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
-    return drawn
-
-
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    if state.left > 1 and pulled(state, arm, cut(state, gain), noise(state, rng)):
+    noise = 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace  # Lap(2B/(Rε))
+    if state.left > 1 and pulled(state, arm, cut(state, gain), noise):
         begin(state)

@@ -75,12 +75,7 @@ def begin(state: Record) -> None:
     state.threshold = 2.0 * np.sqrt(sampling / (2.0 * state.cycles)) + 2.0 * noising / (state.cycles * state.epsilon)
 
 
-def noise(state: Record, rng: Draws) -> float:
-    """Lap(1/(εR))."""
-    drawn: float = rng.laplace / (state.cycles * state.epsilon)
-    return drawn
-
-
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    if state.left > 1 and pulled(state, arm, gain, noise(state, rng)):
+    noise = rng.laplace / (state.cycles * state.epsilon)  # Lap(1/(εR))
+    if state.left > 1 and pulled(state, arm, gain, noise):
         begin(state)

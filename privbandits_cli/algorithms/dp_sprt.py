@@ -110,8 +110,7 @@ def log_odds(mean: float) -> float:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    arm: int = state.turn
-    return arm
+    return int(state.turn)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
@@ -139,5 +138,4 @@ def test(state: Record, x: float, rng: Numbers) -> None:
 
 
 def stop(state: Record) -> int:
-    answer: int = state.answer
-    return answer
+    return int(state.answer)

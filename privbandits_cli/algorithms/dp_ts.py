@@ -67,8 +67,7 @@ class Parameters(lazy_dp_ts.Parameters):
 
 def choose(state: Record, rng: Numbers) -> int:
     if state.t <= len(state.plays):  # at first each arm in turn
-        arm: int = state.t - 1
-        return arm
+        return int(state.t - 1)
     far = state.offset * logarithm(float(state.t))
     for i in range(len(state.plays)):
         shape(state, i, state.sums[i] + far * state.logs[i], state.plays[i])

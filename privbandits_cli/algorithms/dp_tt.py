@@ -29,12 +29,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.games import best_arm
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.parameters import left_out
 from privbandits_cli.identification.costs import noisy_transport, private_transport, quick_private_transport
 from privbandits_cli.identification.thresholds import noise_price, paired, stylised, summed
-from privbandits_cli.mechanisms.growing_sums import gained, growing, starting
+from privbandits_cli.mechanisms.growing_sums import Summing, gained, growing, starting
 from privbandits_cli.mechanisms.top_two import leader_plays, recommend, tracking
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped, entropy
@@ -45,7 +44,7 @@ THRESHOLDS = {"sum": SUM, "paired": PAIRED, "chernoff": CHERNOFF, "stylised": ST
 NOISE = 16.0  # ε N of a recommended first phase
 
 
-class Testing(best_arm.Summing):
+class Testing(Summing):
     """ε, the threshold, and the growth of phases."""
 
     threshold: Literal["sum", "paired", "chernoff", "stylised"] = Field("chernoff", description="the stopping rule")
@@ -58,6 +57,7 @@ class Testing(best_arm.Summing):
         return math.ceil(NOISE / self.epsilon)
 
     def first_phase(self, setting: Setting) -> int:
+        """The parameter `first`."""
         return self.first
 
     def testing(self, setting: Setting) -> dict[str, Any]:

@@ -150,9 +150,8 @@ class Parameters(bandit.Algorithm):
         return noised(nodes, delta, source, "node", view, surely=first, possibly=possibly)
 
     def mechanism(self) -> str:
-        return (
-            f"{'hybrid trees' if self.hybrid else arm_trees.NAMES[self.counter]} per arm, Laplace noise on every node"
-        )
+        trees = "hybrid trees" if self.hybrid else arm_trees.NAMES[self.counter]
+        return f"{trees} per arm, Laplace noise on every node"
 
     def view(self, setting: Setting) -> views.View | None:
         return views.Noisy("means")

@@ -24,8 +24,7 @@ class Parameters(dp_tt.Testing):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    arm: int = state.t % len(state.plays)
-    return arm
+    return int(state.t % len(state.plays))
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -8,7 +8,7 @@ The arms are played in turn, n = ⌊T/K⌋ times each. The answer is the arm wit
   an arm of weight w changes, then the probability of this arm changes at most by the factor e^ε, and that of another
   one by W/(W + (e^ε - 1) w) >= e^-ε, where W is the sum of all weights. The sums are secret.
 
-The error is at most Σ_a p_a(n, 1) with Laplace noise (`identification.designs.uniform_error`).
+The error is at most Σ_a p_a(n, 1) with Laplace noise (docs/privacy/best_arm.md).
 """
 
 from typing import Literal
@@ -18,8 +18,10 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import uniform_best_arm
-from privbandits_cli.games import best_arm, views
+from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, One, Setting
+from privbandits_cli.mechanisms.growing_sums import SEEN
+from privbandits_cli.mechanisms.phased import sums_bounds
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
 
@@ -59,7 +61,7 @@ class Parameters(uniform_best_arm.Parameters):
                 Guarantee(total, 0.0, "the exponential mechanism: a gain is in one sum", "proved", view="the answer")
             ]
         plays = max(1, int(setting.horizon) // setting.n_arms)
-        return best_arm.sums_bounds(self.epsilon, plays, setting, delta, sensitivity)
+        return sums_bounds(self.epsilon * sensitivity, plays, setting, delta, SEEN)
 
     def view(self, setting: Setting) -> views.View | None:
         if self.noise == "laplace":

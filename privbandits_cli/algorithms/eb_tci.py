@@ -50,8 +50,7 @@ class Parameters(Testing):
 
 def choose(state: Record, rng: Draws) -> int:
     if state.t < len(state.plays):
-        first: int = state.t
-        return first
+        return int(state.t)
     leader = recommend(state)
     if leader_plays(state, leader):
         return leader

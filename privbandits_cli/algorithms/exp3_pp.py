@@ -16,6 +16,7 @@ import numpy as np
 from privbandits_cli.algorithms.exp3_p import choose, probabilities
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
@@ -46,10 +47,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     k = len(state.p)
     state.losses[arm] += (1.0 - gain) / state.p[arm]
     state.t += 1
-    least = np.inf
-    for i in range(k):
-        least = min(least, state.losses[i])
-    eta = state.root / np.sqrt(state.t)
+    least, eta = smallest(state.losses), state.root / np.sqrt(state.t)
     total, explored = 0.0, 0.0
     for i in range(k):
         behind = state.losses[i] - least

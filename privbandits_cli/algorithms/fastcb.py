@@ -10,7 +10,7 @@ regret is then of order √L*, where L* is the loss of the best policy. So γ0 h
 its default is a tenth of that one's. The analysis needs log loss, and the oracle is always `logistic`.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from numpy.random import Generator
 from pydantic import Field
@@ -19,11 +19,10 @@ from privbandits_cli.algorithms.squarecb import update
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.mechanisms.batches import ByGap, drawn_arm
-from privbandits_cli.numerics.jit import Record, unbound
+from privbandits_cli.mechanisms.oracle import oracle_predict
+from privbandits_cli.numerics.jit import Record
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
-
-oracle_predict: Any = unbound
 
 
 class Parameters(ByGap):

@@ -52,13 +52,11 @@ class Parameters(bandit.Algorithm):
 
 def choose(state: Record, rng: Draws) -> int:
     if state.t <= len(state.plays):  # at first each arm in turn
-        arm: int = state.t - 1
-        return arm
+        return int(state.t - 1)
     cost = logarithm(float(state.t))
     cost += state.c * logarithm(max(1.0, cost))
     if clear(state, cost):
-        last: int = state.last
-        return last
+        return int(state.last)
     return search(state, cost)
 
 

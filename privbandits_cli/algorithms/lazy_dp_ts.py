@@ -70,8 +70,7 @@ class Parameters(bandit.Algorithm):
 
 def choose(state: Record, rng: Numbers) -> int:
     if state.t <= len(state.counts):  # at first each arm in turn
-        arm: int = state.t - 1
-        return arm
+        return int(state.t - 1)
     far = state.offset * logarithm(float(state.t))
     for i in range(len(state.counts)):
         shape(state, i, state.sums[i] + far, state.counts[i])

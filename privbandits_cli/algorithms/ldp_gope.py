@@ -20,16 +20,14 @@ from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.mechanisms.phased_design import (
     CLOSE,
     Laplacian,
-    advance,
     allot,
     contest,
     design,
-    eliminate,
     enough,
     estimate,
     logarithm_of,
-    played,
 )
+from privbandits_cli.mechanisms.phased_design import update as learn
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -57,10 +55,8 @@ class Parameters(Laplacian):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε of a report; the attack is a reward at the ends of its range."""
         view, neighbours = "the round's report, and so all later arms", self.neighbours(setting)
-        one, source = (
-            Release("laplace", self.epsilon * sensitivity, fresh=True),
-            "Laplace noise of scale w/ε on each reward",
-        )
+        one = Release("laplace", self.epsilon * sensitivity, fresh=True)
+        source = "Laplace noise of scale w/ε on each reward"
         return noised(one, delta, source, "report", view, surely=one, neighbours=neighbours)
 
     def mechanism(self) -> str:
@@ -74,14 +70,11 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
     if state.rounds == 0:
         if state.phase > 0:
             estimate(state, state.sums)
-            eliminate(state)
         value = design(state, arms)
         log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, enough(state.beta, np.sqrt(2.0 * state.variance * value * log), state.scale * value * log))
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    if played(state, reward + state.scale * rng.laplace(0.0, 1.0)) and state.rounds > 0:
-        advance(state)
+    learn(state, x, reward + state.scale * rng.laplace(0.0, 1.0), rng)

@@ -136,12 +136,6 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
     return optimistic(state, arms)
 
 
-def shift(state: Record) -> float:
-    """2 Υ_t."""
-    doubled: float = 2.0 * state.growth * np.sqrt(state.t)
-    return doubled
-
-
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     for i in range(len(x)):
         for j in range(i + 1):

@@ -117,8 +117,7 @@ class Parameters(Optimist):
 
 def choose(state: Record, rng: Draws) -> int:
     first = leader(state.means, state.rates, state.width * state.grown)
-    arm: int = state.forced if state.forced >= 0 else first
-    return arm
+    return int(state.forced if state.forced >= 0 else first)
 
 
 def power(x: float, q: float) -> float:

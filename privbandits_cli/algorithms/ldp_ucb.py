@@ -85,8 +85,7 @@ def behind(state: Record) -> int:
 
 def choose(state: Record, rng: Draws) -> int:
     first = leader(state.means, state.roots, state.width * np.sqrt(logarithm(float(state.t))))
-    arm: int = state.forced if state.forced >= 0 else first
-    return arm
+    return int(state.forced if state.forced >= 0 else first)
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:

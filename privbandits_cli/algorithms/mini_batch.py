@@ -216,8 +216,7 @@ RULES: dict[int | RuleName, Rule] = {
 def choose(state: Record, rng: Draws) -> int:
     if state.played == 0:
         state.arm = base_choose(state.wrapped, rng)
-    arm: int = state.arm
-    return arm
+    return int(state.arm)
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -36,11 +36,7 @@ class Parameters(bandit.Algorithm):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    best, arm = -np.inf, 0
-    for i in range(len(state.indices)):
-        if state.indices[i] > best:
-            best, arm = state.indices[i], i
-    return arm
+    return int(np.argmax(state.indices))
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

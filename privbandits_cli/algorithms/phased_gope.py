@@ -9,18 +9,7 @@ recalled here, and its constants agree with the proof: the width of each estimat
 from numpy.random import Generator
 
 from privbandits_cli.games.contextual import Floats, Setting
-from privbandits_cli.mechanisms.phased_design import (
-    CLOSE,
-    Designed,
-    advance,
-    allot,
-    contest,
-    design,
-    eliminate,
-    estimate,
-    logarithm_of,
-    played,
-)
+from privbandits_cli.mechanisms.phased_design import CLOSE, Designed, allot, contest, design, estimate, logarithm_of
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -48,14 +37,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
     if state.rounds == 0:
         if state.phase > 0:
             estimate(state, state.sums)
-            eliminate(state)
         design(state, arms)
         log = logarithm_of(len(state.arms), state.phase, state.alpha)
         allot(state, 2.0 * state.value * state.variance * log / (state.beta * state.beta))
-    arm: int = state.arm
-    return arm
-
-
-def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    if played(state, reward) and state.rounds > 0:
-        advance(state)
+    return int(state.arm)

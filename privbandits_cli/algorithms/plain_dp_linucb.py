@@ -43,18 +43,12 @@ class Parameters(contextual.Algorithm):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The base's bounds plus ε, for an observer of all arms played."""
-        base = [bound for bound in self.base.bounds(setting, delta) if not bound.lower]
-        source = "randomised response and"
-        return [
-            replace(
-                bound,
-                epsilon=bound.epsilon + self.epsilon,
-                source=f"{source} {bound.source}",
-                view="all arms played",
-                spent=None,
-            )
-            for bound in base
-        ]
+        found = []
+        for bound in self.base.bounds(setting, delta):
+            if not bound.lower:
+                total, source = bound.epsilon + self.epsilon, f"randomised response and {bound.source}"
+                found.append(replace(bound, epsilon=total, source=source, view="all arms played", spent=None))
+        return found
 
     def stated_delta(self, setting: Setting) -> float:
         return self.base.stated_delta(setting)

@@ -17,7 +17,7 @@ alone.
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -29,13 +29,9 @@ from privbandits_cli.games.ellipsoid import copy, invert
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.mechanisms.batches import Learner, drawn_arm, ended
 from privbandits_cli.mechanisms.logistic_gram_oracle import LogisticGram
-from privbandits_cli.mechanisms.oracle import Oracle, eliminate, ends
+from privbandits_cli.mechanisms.oracle import Oracle, eliminate, ends, oracle_fit, oracle_learn, oracle_predict
 from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
-from privbandits_cli.numerics.jit import Record, Records, record, unbound
-
-oracle_learn: Any = unbound
-oracle_fit: Any = unbound
-oracle_predict: Any = unbound
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(Learner):

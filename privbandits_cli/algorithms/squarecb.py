@@ -5,17 +5,12 @@ probability 1/(K + γ (f(b) - f(a))), and b with the remaining probability. In a
 γ = γ0 τ^r.
 """
 
-from typing import Any
-
 from numpy.random import Generator
 
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.mechanisms.batches import ByGap, drawn_arm, ended
-from privbandits_cli.numerics.jit import Record, unbound
-
-oracle_learn: Any = unbound
-oracle_fit: Any = unbound
-oracle_predict: Any = unbound
+from privbandits_cli.mechanisms.oracle import oracle_fit, oracle_learn, oracle_predict
+from privbandits_cli.numerics.jit import Record
 
 
 class Parameters(ByGap):

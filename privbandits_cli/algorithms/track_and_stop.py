@@ -41,8 +41,7 @@ class Parameters(eb_tci.Testing):
 def choose(state: Record, rng: Draws) -> int:
     n_arms = len(state.plays)
     if state.t < n_arms:
-        first: int = state.t
-        return first
+        return int(state.t)
     least = int(np.argmin(state.plays))
     if state.plays[least] < math.sqrt(state.t) - 0.5 * n_arms:
         return least

@@ -6,8 +6,10 @@ sum to 1. After arm i is played with loss l = 1 - gain: L_i += l / p_i.
 
 import numpy as np
 
+from privbandits_cli.algorithms.exp3_p import drawn
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -40,22 +42,13 @@ def solve(losses: Floats, eta: float, p: Floats) -> None:
 
     It iterates to full precision, because with losses later rounds amplify a small error.
     """
-    x = first_x(losses, eta)
+    x: float = smallest(losses) - np.divide(2.0, eta)
     for _ in range(PASSES):
         closer = next_x(losses, eta, x, p)
         if closer >= x:
             break
         x = closer
     normalise(p)
-
-
-def first_x(losses: Floats, eta: float) -> float:
-    """Where Newton's method begins."""
-    least = losses[0]
-    for i in range(1, len(losses)):
-        least = min(least, losses[i])
-    x: float = least - np.divide(2.0, eta)
-    return x
 
 
 def next_x(losses: Floats, eta: float, x: float, p: Floats) -> float:
@@ -80,22 +73,6 @@ def normalise(p: Floats) -> None:
         p[i] = np.divide(p[i], total)
 
 
-def drawn(state: Record, eta: float, rng: Draws) -> int:
-    """Draw an arm from the solution at this η, which `state.p` then holds."""
-    solve(state.losses, eta, state.p)
-    return pick(state, rng)
-
-
-def pick(state: Record, rng: Draws) -> int:
-    """Draw an arm from `state.p`."""
-    reached = 0.0
-    arm = 0
-    for i in range(len(state.p) - 1):
-        reached += state.p[i]
-        arm += rng.uniform >= reached
-    return arm
-
-
 def rate(state: Record) -> float:
     """η = 2/(σ√t). Tsallis-INF has σ = 1, and HTINF the size of its losses."""
     eta: float = np.divide(2.0, state.sigma * np.sqrt(state.t))
@@ -103,7 +80,8 @@ def rate(state: Record) -> float:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    return drawn(state, rate(state), rng)
+    solve(state.losses, rate(state), state.p)
+    return drawn(state.p, rng.uniform)
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

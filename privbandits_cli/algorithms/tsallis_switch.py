@@ -13,7 +13,8 @@ import math
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.tsallis_inf import drawn, solve
+from privbandits_cli.algorithms.exp3_p import drawn
+from privbandits_cli.algorithms.tsallis_inf import solve
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -79,17 +80,16 @@ def begin(state: Record) -> None:
 
 def choose(state: Record, rng: Draws) -> int:
     if state.played == 0:
-        state.arm = drawn(state, state.eta, rng)
-    arm: int = state.arm
-    return arm
+        solve(state.losses, state.eta, state.p)
+        state.arm = drawn(state.p, rng.uniform)
+    return int(state.arm)
 
 
 def ends(state: Record, gain: float) -> bool:
     """Add a gain to its block. Returns whether it is the last one."""
     state.loss += 1.0 - gain
     state.played += 1
-    last: bool = state.played == state.length
-    return last
+    return bool(state.played == state.length)
 
 
 def end(state: Record, arm: int, noise: float) -> None:

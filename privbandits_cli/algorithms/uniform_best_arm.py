@@ -29,8 +29,7 @@ def equal(setting: Setting) -> int:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    arm: int = state.t % len(state.sums)
-    return arm
+    return int(state.t % len(state.sums))
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -10,8 +10,6 @@ We know this rule from the code of the benchmark private-contextual-bandits (`me
 Mansour 2026, which we have not read.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.random import Generator
 from pydantic import Field
@@ -21,11 +19,10 @@ from privbandits_cli.games import views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.mechanisms.batches import ByLosses, drawn_arm, loss, softmax
-from privbandits_cli.numerics.jit import Record, Records, record, unbound
+from privbandits_cli.mechanisms.oracle import oracle_predict
+from privbandits_cli.numerics.jit import Record, Records, record
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
-
-oracle_predict: Any = unbound
 
 
 class Parameters(ByLosses):

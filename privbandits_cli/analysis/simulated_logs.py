@@ -1,6 +1,5 @@
 """Simulated logs for off-policy evaluation: contexts whose mean rewards are known, and a policy that plays in them."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +8,9 @@ from privbandits_cli.analysis.off_policy import Log, check_policy, check_rows, n
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games.contextual import Adversary, Law, Setting
 from privbandits_cli.games.drawing import fill_of
-from privbandits_cli.games.rewards import LAWS, REWARDS
+from privbandits_cli.games.rewards import REWARDS, reward
 from privbandits_cli.numerics.exponential import exponential
-from privbandits_cli.numerics.jit import bind, kept
+from privbandits_cli.numerics.jit import compiled
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -40,7 +39,7 @@ def contextual_world(adversary: Adversary, setting: Setting, rows: int, seed: in
 def softmax(means: Floats, temperature: float, share: float) -> Floats:
     """The policy `[n, K]` that plays a uniform action with probability `share`, else a with e^(mean / temperature)."""
     powers = (means - means.max(axis=1, keepdims=True)) / temperature
-    _powers()(powers)
+    compiled(exponentials)(powers)
     probabilities: Floats = (1 - share) * powers / powers.sum(axis=1, keepdims=True) + share / means.shape[1]
     return probabilities
 
@@ -52,22 +51,17 @@ def exponentials(x: Floats) -> None:
             x[i, j] = exponential(x[i, j])
 
 
-@kept
-def _powers() -> Callable[[Floats], None]:
-    return bind(exponentials)
-
-
 def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:
     """A log of the policy `logging` `[n, K]` in a world, with its exact propensities."""
     n, k = world.means.shape
-    law, draw, rows, numbers = REWARDS[world.law], LAWS[world.law], np.arange(n), np.empty(n)
+    law, place, rows, numbers = REWARDS[world.law], [*REWARDS].index(world.law), np.arange(n), np.empty(n)
     check_policy(logging, (n, k))
     allowed = (world.means >= law.lowest_mean - SLACK) & (world.means <= law.largest + SLACK)
     check_rows((allowed.all(axis=1), lambda i: f"{world.law} rewards cannot have the means {world.means[i]}"))
     uniform = stream(seed, "off-policy actions", trial=trial).random((n, 1))
     actions = (np.cumsum(logging, axis=1)[:, :-1] <= uniform).sum(axis=1)
     fill_of(law.kind, stream(seed, "off-policy rewards", trial=trial))(numbers)
-    rewards = [draw(mean, number) for mean, number in zip(world.means[rows, actions], numbers, strict=True)]
+    rewards = [reward(place, mean, number) for mean, number in zip(world.means[rows, actions], numbers, strict=True)]
     return new_log(world.features, actions, np.array(rewards), logging[rows, actions], k)
 
 

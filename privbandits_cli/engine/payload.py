@@ -7,17 +7,12 @@ import pickle
 
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.plugins import loader
-from privbandits_cli.plugins.source import Source
-
-
-def sources(chunk: Chunk) -> list[Source]:
-    """The users' files that a chunk needs, each once."""
-    return loader.sources_of((chunk.match.adversary, *chunk.match.algorithms))
 
 
 def pack(chunk: Chunk) -> bytes:
     """The chunk as bytes."""
-    return pickle.dumps((sources(chunk), pickle.dumps(chunk)))
+    files = loader.sources_of((chunk.match.adversary, *chunk.match.algorithms))
+    return pickle.dumps((files, pickle.dumps(chunk)))
 
 
 def unpack(payload: bytes) -> Chunk:

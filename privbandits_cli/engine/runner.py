@@ -70,9 +70,8 @@ def _algorithm(loop: Chunk) -> tuple[str, ...]:
 def _compile_elsewhere(left: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
     """Let processes compile these loops into the cache on disk; whatever fails there is left to this process."""
     with suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # loky replaces a worker whose memory grows, as that of a compiler does
+        # loky replaces a worker whose memory grows, as that of a compiler does
+        warnings.simplefilter("ignore", UserWarning)
         start_silently(resource_tracker)
         tasks = (delayed(_load_in_worker)(pack(loop)) for loop in left)
         try:

@@ -26,7 +26,7 @@ from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, Records, borrow, compiled, kept, record, unbound
-from privbandits_cli.numerics.types import Floats, Ints
+from privbandits_cli.numerics.types import Blocks, Floats, Ints, Tables
 
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "One", "Setting", "papers_delta", "play"]
 
@@ -70,9 +70,7 @@ class Adversary(players.Adversary):
         for block in self.gains_in_lanes(setting, [rng], lambda: blocks):
             yield block[:, :, 0]
 
-    def gains_in_lanes(
-        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
+    def gains_in_lanes(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         """For each block of `rounds()` yield the gains of several trials, `[rounds, arms, lanes]`.
 
         Each trial is a lane, and has one of the streams. Its gains are bit for bit those that `gains` draws from this

@@ -15,11 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised
-from privbandits_cli.games import bandit, driver, guards, lockstep, players, views
+from privbandits_cli.games import bandit, driver, guards, lockstep, players
 from privbandits_cli.games.bandit import Adversary, Numbers, Setting
 from privbandits_cli.games.driver import column
 from privbandits_cli.games.guards import WrongAdvice, WrongAnswer, WrongArm
@@ -29,7 +26,7 @@ from privbandits_cli.games.steps import in_loop, plain
 from privbandits_cli.numerics.jit import Record, Records, borrow, kept, record, unbound
 from privbandits_cli.numerics.types import Floats, Ints
 
-__all__ = ["Adversary", "Algorithm", "Budgeted", "Outcomes", "Summing", "Sure", "play"]
+__all__ = ["Adversary", "Algorithm", "Budgeted", "Outcomes", "Sure", "play"]
 
 FIRST = 512  # rounds of the first block; each is twice as long as the one before, because many trials stop early
 NONE = -1.0  # the regret where no arm would be named, and the answer of a trial that has not stopped
@@ -63,37 +60,6 @@ class Sure(Algorithm):
         if setting.confidence is None:
             yield f"{self.name} plays until it is sure enough: write `confidence: 0.99` beside the horizon, its cap"
         yield from super().errors(setting)
-
-
-class Summing(Sure):
-    """A learner whose gains act through noisy sums alone, each with one number Lap(1/ε)."""
-
-    private: ClassVar[bool] = True
-    drawn: ClassVar[tuple[str, ...]] = ("laplace",)
-
-    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-
-    def mechanism(self) -> str:
-        return "Laplace noise on the sum of each phase"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Noisy("sums")
-
-    def first_phase(self, setting: Setting) -> int:
-        """The number of plays that enter an arm's first noisy sum."""
-        return 1
-
-    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """ε: each gain is in one noisy sum, and the arms, τ and the answer are functions of these sums."""
-        return sums_bounds(self.epsilon, self.first_phase(setting), setting, delta, sensitivity)
-
-
-def sums_bounds(epsilon: float, first: int, setting: Setting, delta: float, sensitivity: float) -> list[Guarantee]:
-    """The bounds of noisy sums of disjoint gains; first: the plays that enter the first of them."""
-    view = "all noisy sums, and so all arms played, when it stops, and the answer"
-    one = Release("laplace", epsilon * sensitivity)
-    share = float(first <= setting.horizon)
-    return noised(one, delta, "a gain is in one noisy sum", "noisy sum", view, surely=one.part(share))
 
 
 class Budgeted(Algorithm):

@@ -25,13 +25,13 @@ from privbandits_cli.games.logged import Events, Exhausted
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
 from privbandits_cli.games.players import Contexts, Setting
-from privbandits_cli.games.rewards import LAWS, REWARDS, Law, reward
+from privbandits_cli.games.rewards import REWARDS, Law, reward
 from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import PluginError, Record, Records, borrow, compiled, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import words_of
 from privbandits_cli.numerics.text import exact
-from privbandits_cli.numerics.types import Floats, Ints
+from privbandits_cli.numerics.types import Blocks, Floats, Ints, Tables
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
 
@@ -78,9 +78,7 @@ class Adversary(players.Adversary):
         """
         raise NotImplementedError
 
-    def arms_together(
-        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[Floats]:
+    def arms_together(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         """For each block of `rounds()` yield the rounds of several trials, `[round, d + 1, k, trial]`.
 
         The first d rows are the arms, the last row is their means. Each trial has one of the streams. Its arms are bit
@@ -246,7 +244,7 @@ class Seat(driver.Seat):
         setting, known = games.setting, games.setting.known()
         assert isinstance(algorithm, Algorithm)
         self.most = known.norm**2 * (1 + SLACK)
-        law = [*LAWS].index(games.adversary.law())
+        law = [*REWARDS].index(games.adversary.law())
         super().__init__(algorithm, loop, _first_record(algorithm, setting, law, self.most), trials)
         self.rngs = games.streams("noise", algorithm, trials=trials)
         for words, rng in zip(self.records["player"]["words"], self.rngs, strict=True):
@@ -287,7 +285,9 @@ class Seat(driver.Seat):
                 with np.errstate(over="ignore"):  # words wrap around by design
                     kernel(self.records[i : i + 1], marks, found[i], Table(dealt, column(numbers, i), rng))
             except Exhausted:
-                raise ValueError(_ended(dealt)) from None
+                n, played = len(dealt.order), int(dealt.places["kept"][0])
+                why = f"the log has no event for round {played + 1}, as {n} were shown to the learner"
+                raise ValueError(f"{why}: set a smaller horizon") from None
             words[:] = words_of(rng)["words"]
 
     def play(self, table: tuple[Any, ...], rounds: range, marks: Ints) -> Floats:
@@ -350,9 +350,3 @@ class Games(driver.Games):
             fill(numbers[: len(rounds)])
             best = None if rows is None else largest(np.ascontiguousarray(rows[:, d]))
             yield rows, best, numbers[: len(rounds)]
-
-
-def _ended(events: Events) -> str:
-    """The error that the log has no more events."""
-    n, played = len(events.order), int(events.places["kept"][0])
-    return f"the log has no event for round {played + 1}, as {n} were shown to the learner: set a smaller horizon"

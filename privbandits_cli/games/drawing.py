@@ -15,22 +15,12 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games import lockstep
 from privbandits_cli.games.lockstep import Loop, in_words, spread
-from privbandits_cli.numerics.jit import (
-    Record,
-    Records,
-    bind,
-    borrower,
-    compile_step,
-    compiled,
-    kept,
-    record,
-    unbound,
-)
-from privbandits_cli.numerics.laplace import laplace_of
+from privbandits_cli.numerics.jit import Record, Records, bind, borrower, compile_step, compiled, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import (
     Fill,
     Words,
     fraction,
+    laplace_of,
     layers,
     ready_word,
     standard_normal,

@@ -139,7 +139,7 @@ def arms_named(modules: tuple[str, ...], rounds: range) -> Iterator[None]:
 
 def check_numbers(states: Records, modules: tuple[str, ...], rounds: range) -> None:
     """Raise PluginError for a NaN in the state of a user's file."""
-    for name in missing_numbers(states) if guarded(modules) else ():
+    for name in missing_numbers(states):
         raise NotANumber(f"{name} is not a number (NaN) by round {rounds[-1]}", _own(modules).update)
 
 
@@ -160,8 +160,6 @@ def missing_numbers(state: Any, prefix: str = "state") -> Iterator[str]:
 
 def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str, ...]) -> None:
     """Raise PluginError if one of the `points[rounds, N]` that a user's file chose is outside the set."""
-    if not guarded(modules):
-        return
     wrong = ~(space.excess(points) <= OUTSIDE * space.radius())
     if wrong.any():
         t, choose = int(np.argmax(wrong)), _own(modules).choose

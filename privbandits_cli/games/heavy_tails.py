@@ -7,12 +7,11 @@ A heavy-tailed gain has E|X|^(1+v) <= u for some v in (0, 1], and possibly no va
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games.bandit import Adversary, Algorithm, Floats, Setting
@@ -22,6 +21,7 @@ from privbandits_cli.games.players import Contamination
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import compiled
 from privbandits_cli.numerics.text import exact
+from privbandits_cli.numerics.types import Blocks, Tables
 
 Moment = Annotated[float, Field(ge=0.1, le=1)]  # v; below 0.1 no game is long enough to learn anything
 Factor = Annotated[float, Field(ge=1e-6, le=1e6)]  # multiplies a constant that a paper prints
@@ -149,9 +149,7 @@ class HeavyTailed(Stationary):
         u = float(self.moments(setting).max())
         return setting._replace(v=self.v, u=u, contamination=self.replaced(setting))
 
-    def gains_in_lanes(
-        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
-    ) -> Iterator[NDArray[Any]]:
+    def gains_in_lanes(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         location, scale = map(np.array, np.broadcast_arrays(*self.location_scale(setting)))
         draws, foul = [self.standard(rng) for rng in rngs], self.replaced(setting)
         chances = [rng.spawn(1)[0] for rng in rngs] if foul else []  # the other gains are those of the clean game

@@ -26,17 +26,9 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import copy
-from privbandits_cli.numerics.jit import (
-    Record,
-    Records,
-    borrow,
-    compiled,
-    kept,
-    record,
-    unbound,
-)
+from privbandits_cli.numerics.jit import Record, Records, borrow, compiled, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import Fill
-from privbandits_cli.numerics.types import Floats, Ints
+from privbandits_cli.numerics.types import Blocks, Floats, Ints
 
 __all__ = [
     "Adversary",
@@ -252,7 +244,7 @@ class Seat(driver.Seat):
 
     def play(self, table: Losses, rounds: range, marks: Ints) -> Floats:
         found = super().play(table, rounds, marks)
-        for i in range(len(self.records)):
+        for i in range(len(self.records)) if guards.guarded(self.modules) else ():
             guards.check_points(self.points[:, :, i], self.setting.decisions(), rounds, self.modules)
         return found
 
@@ -329,9 +321,7 @@ class Games(driver.Games):
         return total[: len(best)] - best
 
 
-def _losses(
-    adversary: Any, setting: Setting, rng: Generator, blocks: Callable[[], Iterator[range]]
-) -> Iterator[Floats]:
+def _losses(adversary: Any, setting: Setting, rng: Generator, blocks: Blocks) -> Iterator[Floats]:
     """The adversary's losses, block by block; for a bandit adversary, 1 - gain."""
     if isinstance(adversary, BanditAdversary):
         table = adversary.gains(setting, rng, blocks())

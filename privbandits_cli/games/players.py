@@ -2,6 +2,7 @@
 
 import math
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -9,7 +10,7 @@ from functools import wraps
 from inspect import isfunction
 from typing import Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
-from privbandits_cli.accounting.guarantee import Guarantee, group, leading, people, person
+from privbandits_cli.accounting.guarantee import Guarantee, group, leading, person
 from privbandits_cli.accounting.rounding import COMPUTED
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.parameters import Parameters
@@ -262,7 +263,7 @@ class Algorithm(Parameters):
         rounds, bounds = setting.rounds_per_person, self.bounds(setting, delta)
         if rounds == 1:
             return bounds
-        found = list(people(bounds, rounds))
+        found = [made for bound in bounds if (made := bound.of_person(rounds)) is not None]
         best = leading(bounds)
         if best is not None and best.delta and best.spent is None:
             grouped = group(lambda smaller: self.guarantee(setting, smaller), rounds, delta)
@@ -292,14 +293,11 @@ class Algorithm(Parameters):
             found = self.epsilon_at(setting._replace(rounds_per_person=rounds), delta)
             return found is not None and found <= epsilon * (1 + 10.0**-COMPUTED)
 
-        low, high = 0, 1
+        high = 1
         while high <= setting.horizon and proved(high):
-            low, high = high, 2 * high
-        high = min(high, int(setting.horizon) + 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if proved(middle) else (low, middle)
-        return low or None
+            high *= 2
+        between = range(high // 2 + 1, min(high, int(setting.horizon) + 1))
+        return high // 2 + bisect_left(between, True, key=lambda rounds: not proved(rounds)) or None
 
     def stated_delta(self, setting: Setting) -> float:
         """The δ of the bound to quote: the parameter δ, T^-2 if left out; 0 if designed to be private without one."""

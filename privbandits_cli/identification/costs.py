@@ -143,12 +143,6 @@ def beyond(x: float, y: float, epsilon: float, kappa: float) -> float:
     return max(0.0, -logarithm(1.0 - kappa * y) - epsilon * x) if y < 1.0 else epsilon * (1.0 - x)
 
 
-def private_slope(y: float, rate: float) -> float:
-    """κ/(1 - κy) with κ = 1 - e^-rate; infinite at y = 1 if e^-rate is 0 in floats."""
-    rest = 1.0 - y + y * math.exp(-rate)
-    return -math.expm1(-rate) / rest if rest > 0.0 else math.inf
-
-
 # ------------------------------------------------------------------------------------------ noise that counts
 
 
@@ -193,10 +187,12 @@ def noisy_kl(x: float, y: float, share: float, epsilon: float) -> float:
 
 
 def noisy_steepness(x: float, y: float, share: float, epsilon: float) -> float:
-    """The slope of D(x, y) in y."""
+    """The slope of D(x, y) in y, κ/(1 - κy) with κ = 1 - e^-λ; infinite at y = 1 if e^-λ is 0 in floats."""
     if y <= x:
         return 0.0
-    return private_slope(y, tilt(x, y, share, epsilon))
+    rate = tilt(x, y, share, epsilon)
+    rest = 1.0 - y + y * math.exp(-rate)
+    return -math.expm1(-rate) / rest if rest > 0.0 else math.inf
 
 
 @once

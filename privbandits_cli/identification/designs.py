@@ -1,20 +1,18 @@
 """How likely a noisy sum of a worse arm overtakes that of the best one, and designs of a fixed number of plays.
 
-`overtaking` bounds the probability that the sum of n gains and j numbers Lap(1/ε) of a worse arm is at least that of
-the best arm (ours, Chernoff's bound). The errors of designs follow by unions (ours, docs/privacy/best_arm.md).
+The errors of designs follow from it by unions (ours, docs/privacy/best_arm.md).
 
 Units: plays of an arm, users in all. Domain: means in [0, 1], gains in [0, 1], 0 < ε <= infinity, 0 < δ < 1.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 
 from privbandits_cli.identification.costs import d_plus, noisy_kl
-from privbandits_cli.identification.times import split
 from privbandits_cli.numerics.types import Floats
 
 STEPS = 100
@@ -22,9 +20,10 @@ LARGEST = 60.0  # of λ
 
 
 def log_overtaking(best: float, worse: float, n: float, numbers: float, epsilon: float) -> float:
-    """ln of `overtaking`, the least -2j ln(1 - λ²/ε²) + n ln((1 - μ* + μ* e^-λ)(1 - μ_a + μ_a e^λ)) over 0 <= λ < ε.
+    """ln p_a(n, j), the least -2j ln(1 - λ²/ε²) + n ln((1 - μ* + μ* e^-λ)(1 - μ_a + μ_a e^λ)) over 0 <= λ < ε.
 
-    It is convex in λ.
+    p_a bounds the probability that the sum of n gains and j numbers Lap(1/ε) of a worse arm is at least that of the
+    best arm (ours, Chernoff's bound). What is minimised is convex in λ.
     """
 
     def exponent(rate: float) -> float:
@@ -38,11 +37,6 @@ def log_overtaking(best: float, worse: float, n: float, numbers: float, epsilon:
         third = (high - low) / 3
         low, high = (low, high - third) if exponent(low + third) < exponent(high - third) else (low + third, high)
     return min(0.0, exponent(0.5 * (low + high)))
-
-
-def overtaking(best: float, worse: float, n: float, numbers: float, epsilon: float) -> float:
-    """p_a(n, j): a bound on the probability that the noisy sum of a worse arm is at least that of the best arm."""
-    return math.exp(log_overtaking(best, worse, n, numbers, epsilon))
 
 
 # ------------------------------------------------------------------------------------------ one release
@@ -72,11 +66,8 @@ def least_plays(enough: Callable[[int], bool]) -> int:
     high = 1
     while not enough(high):
         high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    between = range(high // 2 + 1, high)
+    return between.start + bisect_left(between, True, key=enough)
 
 
 def z_test_plays(low: float, high: float, error: float, power: float) -> int:
@@ -117,48 +108,3 @@ def one_shot_test(null: float, alternative: float, epsilon: float, delta: float)
 def divergence(x: float, y: float, share: float, epsilon: float) -> float:
     """`costs.noisy_kl`, or kl without privacy."""
     return noisy_kl(x, y, share, epsilon) if epsilon < math.inf else d_plus(x, y, epsilon)
-
-
-# ------------------------------------------------------------------------------------------ a fixed budget
-
-
-class Phase(NamedTuple):
-    """A phase of sequential halving."""
-
-    arms: int  # that are still in the game
-    plays: int  # of each of them
-    kept: int  # arms after the phase
-
-
-def halvings(n_arms: int, budget: int) -> list[Phase]:
-    """The phases of sequential halving: each has 1/⌈log2 K⌉ of the budget, rounded down to equal plays of its arms."""
-    phases, arms, count = [], n_arms, math.ceil(math.log2(n_arms))
-    for _ in range(count):
-        kept = (arms + 1) // 2
-        phases.append(Phase(arms, budget // (arms * count), kept))
-        arms = kept
-    return phases
-
-
-def uniform_error(means: Sequence[float] | Floats, budget: int, epsilon: float) -> float:
-    """A bound on the error of equal plays of all arms: Σ p_a(⌊T/K⌋, 1)."""
-    _, top, others = split(means)
-    n = budget // (len(others) + 1)
-    return min(1.0, sum(overtaking(top, float(low), n, 1, epsilon) for low in others))
-
-
-def halving_error(means: Sequence[float] | Floats, budget: int, epsilon: float, keep: bool = False) -> float:
-    """A bound on the error of sequential halving; keep: whether sums also hold the earlier phases.
-
-    In a phase with s arms let q = ⌈s/4⌉. If the best arm is dropped, at least ⌈s/2⌉ - q + 1 arms overtake it that are
-    not among the q best, so (Markov) its probability is at most (s - q)/(⌈s/2⌉ - q + 1) times that of the arm of rank
-    q + 1. With `keep`, the arms of a phase depend on the sums: s - q is K - q, and all plays and numbers count.
-    """
-    _, top, others = split(means)
-    ranked, total, plays = np.sort(others)[::-1], 0.0, 0
-    for number, phase in enumerate(halvings(len(others) + 1, budget), 1):
-        q, plays = -(-phase.arms // 4), plays + phase.plays
-        n, numbers, several = (plays, number, len(others) + 1) if keep else (phase.plays, 1, phase.arms)
-        worst = overtaking(top, float(ranked[q - 1]), n, numbers, epsilon)
-        total += (several - q) / (phase.kept - q + 1) * worst
-    return min(1.0, total)

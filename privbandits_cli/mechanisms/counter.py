@@ -11,8 +11,8 @@ stores only noise: prefix t is the true sum plus a linear combination of the ran
 - `add_item(counter, rng)` turns the noise of a prefix into that of the next one, with the numbers of this round.
 - `release(counter, sums, rng)` adds the noise of the current prefix to the true sums.
 
-`counter` is the record that `state` describes. An algorithm's file names both steps as placeholders, `counter_add_item`
-and `counter_release`, and gives the counter's module in `built_on`; `games.steps` fills them in.
+`counter` is the record that `state` describes. An algorithm's file imports the placeholders `counter_add_item` and
+`counter_release`, and gives the counter's module in `built_on`; `games.steps` fills them in.
 """
 
 import math
@@ -24,10 +24,13 @@ import numpy as np
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.games.linear import Draws
-from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.jit import Record, unbound
 from privbandits_cli.numerics.types import Floats, Ints
 
 Law = Literal["gaussian", "laplace"]
+
+counter_add_item: Any = unbound
+counter_release: Any = unbound
 
 
 @dataclass(frozen=True)

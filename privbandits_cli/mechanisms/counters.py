@@ -45,13 +45,13 @@ def last_prefix(horizon: float) -> int:
     return max(1, math.ceil(horizon) - 1)
 
 
-def law_errors(name: Name | Literal["auto"], law: Law, spare: Spare, instead: str) -> Iterator[str]:
-    """The errors of a config: noise that the counter cannot have; instead: another remedy for its law, in words."""
+def law_errors(name: Name | Literal["auto"], law: Law, spare: Spare, chosen: bool) -> Iterator[str]:
+    """The errors of a config: noise that the counter cannot have; chosen: the config may take the other law instead."""
     known = None if name == "auto" else class_of(name)
     if known and law not in known.laws:
         *others, last = with_law(law)
-        laws = known.laws[0].title()
-        yield f"the noise of {known.title} is {laws}: {instead}set counter: {', '.join(others)} or {last}"
+        own, instead = known.laws[0].title(), f"set nodes: {known.laws[0]}, or " if chosen else ""
+        yield f"the noise of {known.title} is {own}: {instead}set counter: {', '.join(others)} or {last}"
     if name != "tree" and spare != "fresh":
         yield f"only a tree has top-up noise: leave spare out, or set counter: tree, not {name}"
 

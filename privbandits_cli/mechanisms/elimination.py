@@ -82,8 +82,7 @@ def eliminate(state: Record) -> None:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    arm: int = state.arms[state.place]
-    return arm
+    return int(state.arms[state.place])
 
 
 def recommend(state: Record) -> int:
@@ -97,8 +96,7 @@ def recommend(state: Record) -> int:
 
 def stop(state: Record) -> int:
     """The last arm of S, in the game best_arm; -1 before."""
-    last: int = state.arms[0]
-    return last if state.left == 1 else -1
+    return int(state.arms[0]) if state.left == 1 else -1
 
 
 # ------------------------------------------------------------------------------------- truncated gains

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from privbandits_cli.games.best_arm import Sure
+from privbandits_cli.mechanisms.phased import Pure
 from privbandits_cli.numerics.jit import Record
+
+SEEN = "all noisy sums, and so all arms played, when it stops, and the answer"
+
+
+class Summing(Pure, Sure):
+    """A learner of the game best_arm whose gains act through noisy sums alone, each with one number Lap(1/ε)."""
+
+    seen = SEEN
 
 
 def growing(n_arms: int, epsilon: float, first: int = 1, growth: float = 1.0, forget: bool = False) -> dict[str, Any]:

@@ -7,7 +7,6 @@ By the printed account, the matrix alone is (ε/2, δ)-private, and the two ε a
 
 The oracle predicts <θ, x>, so that a width can be added to it. The logistic oracle's prediction increases with <θ, x>.
 
-The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
 After `fit` and until the next `learn`, `sums` has the noisy matrix in its upper triangle.
 """
 

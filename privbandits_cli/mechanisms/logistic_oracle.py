@@ -16,8 +16,6 @@ At least half of ε is left for ε': m >= L²/4(e^(ε/2) - 1), and with the prin
 
 Newton's method finds the minimum; it stops when the gradient is 1e-10 of what its terms may add up to, or after 100
 steps. The account takes this minimum as exact, as it takes floating-point numbers for real ones.
-
-The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
 """
 
 import math

@@ -24,11 +24,12 @@ from numpy.random import Generator
 
 from privbandits_cli.accounting import trees
 from privbandits_cli.mechanisms.counter import Noise
-from privbandits_cli.mechanisms.gaussian import gaussian_node
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.mechanisms.wishart import wishart_node
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
+
+ROOT_2 = math.sqrt(2)
 
 
 def n_levels(horizon: float) -> int:
@@ -88,6 +89,19 @@ def redraw(counter: Record, rng: Generator) -> None:
             wishart_node(noise[j + 1], noise[j], counter.factor, counter.scale, counter.k, rng)
         else:
             gaussian_node(noise[j + 1], noise[j], counter.scale, rng)
+
+
+def gaussian_node(above: Floats, out: Floats, scale: float, rng: Generator) -> None:
+    """Set out = above + noise with σ = `scale`, `[d, d + 1]`: the lower triangle and the last column.
+
+    The noise is symmetric, (Z + Z')/√2 with independent entries N(0, σ²) of Z: variance σ², and 2σ² on the diagonal.
+    """
+    d = len(out)
+    for i in range(d):
+        for j in range(i):
+            out[i, j] = above[i, j] + scale * rng.standard_normal()
+        out[i, i] = above[i, i] + ROOT_2 * scale * rng.standard_normal()
+        out[i, d] = above[i, d] + scale * rng.standard_normal()
 
 
 def release(counter: Record, sums: Floats, rng: Any) -> None:

@@ -3,7 +3,7 @@
 An oracle's file has a class, which knows its noise and its account, and three steps for the compiled loop:
 `learn(oracle, x, y)` adds a record, `fit(oracle, theta, rng)` sets θ and begins an empty batch, and
 `predict(theta, arms, out)` predicts the rewards of arms. `oracle` is a field of the algorithm's state, a record.
-An algorithm's file has the placeholders `oracle_learn`, `oracle_fit` and `oracle_predict`, and gives the oracle's
+An algorithm's file imports the placeholders `oracle_learn`, `oracle_fit` and `oracle_predict`, and gives the oracle's
 module in `built_on`; `games.steps` fills them in.
 """
 
@@ -14,7 +14,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 from numpy.random import Generator
 
 from privbandits_cli.games.players import Contexts
+from privbandits_cli.numerics.jit import unbound
 from privbandits_cli.numerics.types import Floats
+
+oracle_learn: Any = unbound
+oracle_fit: Any = unbound
+oracle_predict: Any = unbound
 
 
 class Fit(NamedTuple):

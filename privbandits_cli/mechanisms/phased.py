@@ -8,7 +8,7 @@ So all sums together are as private as one of them.
 """
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -39,6 +39,7 @@ class Pure(Phased):
     """A learner that adds Lap(1/ε) to the sum of each phase; its step `update` is in this module."""
 
     drawn = ("laplace",)
+    seen: ClassVar[str] = "all noisy sums, and so all arms played"
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
 
@@ -51,10 +52,17 @@ class Pure(Phased):
 
         The test of the sign of a noisy sum gives the lower bound.
         """
-        source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"
-        share = float(self.first_phase(setting) <= math.floor(setting.horizon))
-        one = Release("laplace", self.epsilon * sensitivity)
-        return noised(one, delta, source, "noisy sum", view, surely=one.part(share))
+        return sums_bounds(self.epsilon * sensitivity, self.first_phase(setting), setting, delta, self.seen)
+
+
+def sums_bounds(total: float, first: int, setting: Setting, delta: float, seen: str) -> list[Guarantee]:
+    """The bounds of sums of disjoint gains, each with one Laplace number that costs `total`.
+
+    first: the plays that enter the first of these sums; seen: what an observer sees.
+    """
+    one = Release("laplace", total)
+    share = float(first <= math.floor(setting.horizon))
+    return noised(one, delta, "a gain is in one noisy sum", "noisy sum", seen, surely=one.part(share))
 
 
 class Growing(Pure):
@@ -109,8 +117,7 @@ def ended(state: Record, gain: float) -> bool:
     state.total += gain
     state.played += 1
     state.t += 1
-    last: bool = state.played == state.length
-    return last
+    return bool(state.played == state.length)
 
 
 def end(state: Record, arm: int, noise: float) -> None:

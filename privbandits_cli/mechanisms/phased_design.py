@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.games import contextual
@@ -36,7 +37,10 @@ EVER = 2**62  # rounds
 
 
 class Designed(contextual.Algorithm):
-    """A learner that plays G-optimal designs among arms that stay; a file adds noise, and computes c."""
+    """A learner that plays G-optimal designs among arms that stay; a file adds noise, and computes c.
+
+    Its step `update`, for rewards without noise of their own, is in this module.
+    """
 
     public_arms = True
 
@@ -332,19 +336,23 @@ def played(state: Record, reward: float) -> bool:
     state.sums[state.arm] += reward
     state.plays -= 1
     state.rounds -= 1
-    ended: bool = state.plays == 0
-    return ended
+    return bool(state.plays == 0)
+
+
+def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    if played(state, reward) and state.rounds > 0:
+        advance(state)
 
 
 @once
-def estimate(state: Record, sums: Floats) -> bool:
-    """θ^ = V^-1 Σ x S_x, with these sums of the rewards of each arm."""
+def estimate(state: Record, sums: Floats) -> int:
+    """θ^ = V^-1 Σ x S_x, with these sums of the rewards of each arm; then `eliminate`."""
     total(state, sums)
     for i in range(state.rank):
         state.theta[i] = 0.0
         for j in range(state.rank):
             state.theta[i] += state.inverse[i, j] * state.step[j]
-    return True
+    return eliminate(state)
 
 
 def total(state: Record, sums: Floats) -> None:
@@ -374,5 +382,4 @@ def eliminate(state: Record) -> int:
             kept += 1
     state.changed = 1 if kept < state.left else 0
     state.left = kept
-    left: int = kept
-    return left
+    return kept

@@ -1,8 +1,8 @@
 """The quadratic oracle: private ridge regression on the records (x, y) of a batch.
 
 θ = (Σ x x' + N + n λ I)^-1 (Σ x y + ν), over the n records of the batch. N is symmetric with entries N(0, σ²), and 2σ²
-on the diagonal (`mechanisms.gaussian`); ν ~ N(0, τ² I). If the matrix is not positive definite, λ is doubled until it
-is, which depends on the noisy matrix alone.
+on the diagonal; ν ~ N(0, τ² I). If the matrix is not positive definite, λ is doubled until it is, which depends on the
+noisy matrix alone.
 
 The account is that of Gaussian noise when one record is replaced. Let L and B bound |x| and |y|. The matrix moves by at
 most √2 L², so N hides it as σ hides L². The vector moves by at most Δ, which is √2 LB if all coordinates and rewards
@@ -13,7 +13,6 @@ If they may be negative, the angle φ between two vectors y x matters: μ² = si
 s = σ/L² and t = τ/LB, its largest value is (1/s + s/t²)² for s <= t. At s = √2/μ, it is μ² for
 t = √(√2/(1 - 1/√2))/μ = 2.197/μ. The benchmark (`batches`) has no case for negative numbers.
 
-The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
 After `fit` and until the next `learn`, `sums` has the noisy sums. They are released with θ, which follows from them.
 """
 

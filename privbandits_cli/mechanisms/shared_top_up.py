@@ -2,9 +2,10 @@
 
 Prefix n is the sum of one node for each 1 among the binary digits of n (`mechanisms.tree`). For each 0 it gets the
 shared noise of that level. For every n these are m independent nodes. So the noise of each prefix has the same law as
-with fresh top-up noise, and takes a quarter of the random numbers. The prefixes 0, ..., n reveal as much about an item
-as the nodes, so μ = √m (Gaussian noise) and ε = m (Laplace noise) are exact. The empty prefix is one of them, because
-it reveals the sum of the shared noise; without it both are upper bounds.
+with fresh top-up noise, and takes a quarter of the random numbers; the proof of the regret (Agarwal & Singh 2017,
+Theorem 3.4) uses this law alone. The prefixes 0, ..., n reveal as much about an item as the nodes, so μ = √m (Gaussian
+noise) and ε = m (Laplace noise) are exact. The empty prefix is one of them, because it reveals the sum of the shared
+noise; without it both are upper bounds.
 """
 
 from dataclasses import dataclass

@@ -28,16 +28,7 @@ from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
 
-__all__ = [
-    "HIGHEST",
-    "MOST_ITEMS",
-    "TOO_MANY",
-    "SmoothTree",
-    "add_item",
-    "closed_level",
-    "next_code",
-    "release",
-]
+__all__ = ["SmoothTree", "add_item", "release"]
 
 HIGHEST = 62  # levels at most, so that a code is an integer of 64 bits
 MOST_ITEMS = math.comb(HIGHEST, HIGHEST // 2) - 1

@@ -1,6 +1,5 @@
 """The tree mechanism: all prefix sums of a stream from noisy sums of dyadic ranges (Chan, Shi & Song 2011; Dwork,
-Naor, Pitassi & Rothblum 2010). Algorithm 2 of Tao et al. 2022 is this mechanism with growing bounds; TreeBasedAgg,
-Algorithm 2 of Agarwal & Singh 2017, is this mechanism with top-up noise.
+Naor, Pitassi & Rothblum 2010). Algorithm 2 of Tao et al. 2022 is this mechanism with growing bounds.
 
 Item n closes one node, which covers the 2^j items up to n, where j is the number of trailing zeros of n in binary. The
 ones of n select the nodes whose sum is prefix n. A released prefix is the true prefix plus the noise of those nodes, so
@@ -12,17 +11,8 @@ divides ε by log T, which is less than the number of levels, so that its ε is 
 [-B_n, B_n] and B_n does not decrease, the node that item n closes has noise of scale 2 B_n levels/ε, because B_n is the
 largest bound of its items.
 
-Top-up noise adds the noise of one node for each zero of n, so that the noise of every prefix has the same law, that of
-`levels` nodes. TreeBasedAgg draws it anew for every prefix. Shared top-up noise has the same effect: one node for each
-level is drawn once and used whenever that level has no node, so that the ones and zeros of n always select `levels`
-independent nodes. Top-up noise does not depend on the items, so in both cases the prefixes are post-processing of the
-nodes, and at least as private. Fresh noise hides part of what the nodes reveal; shared noise hides nothing. The proof
-of the regret (Theorem 3.4) only uses the law of each prefix's noise; it says that the noises of different prefixes need
-not be independent. Sharing saves three quarters of the random numbers.
-
-A tree whose nodes have k children (Qardaji, Yang & Li 2013) has fewer levels, and so less Laplace noise on each node.
-Item n closes a node whose level is the number of trailing zeros of n in base k. If a digit of n is d, its level has d
-current nodes.
+`mechanisms.fresh_top_up` and `mechanisms.shared_top_up` also add noise for each zero of n, so that all prefixes have
+noise of one law. The nodes of `mechanisms.k_ary` have k children.
 """
 
 import math

@@ -41,15 +41,11 @@ def sha(*texts: str | bytes) -> str:
 # ------------------------------------------------------------------------------------------------ of functions
 
 
-def of_function(function: types.FunctionType, *options: Any, places: bool = False) -> str:
+def of_function(function: types.FunctionType, *options: Any, places: bool = False, above: tuple[Any, ...] = ()) -> str:
     """The digest of a function with all that it calls; recorded as `function.digest` if it was made with options.
 
-    options: how it is compiled. places: whether the lines of its file count.
+    options: how it is compiled. places: whether the lines of its file count. above: the functions that call it.
     """
-    return _of_function(function, (), *options, places=places)
-
-
-def _of_function(function: types.FunctionType, above: tuple[Any, ...], *options: Any, places: bool = False) -> str:
     recorded = vars(function).get("digest")
     if recorded is not None and not options:
         return str(recorded)
@@ -114,7 +110,7 @@ def _text(value: Any, above: tuple[Any, ...]) -> str:
     if isinstance(value, types.ModuleType):
         return f"module {value.__name__}"
     if isinstance(function := getattr(value, "py_func", None), types.FunctionType):  # compiled by numba
-        return f"compiled {_of_function(function, above)}"
+        return f"compiled {of_function(function, above=above)}"
     if isinstance(stated := getattr(value, "digest", None), str):
         return f"digest {stated}"
     module = str(getattr(value, "__module__", None) or "")
@@ -126,7 +122,7 @@ def _text(value: Any, above: tuple[Any, ...]) -> str:
     if name and _file(module) is not None:  # an extension of numba: functions that a kernel calls are compiled
         return f"{module}.{name} {of_modules([module])}"
     if isinstance(value, types.FunctionType):
-        return _of_function(value, above)
+        return of_function(value, above=above)
     return f"unknown {uuid.uuid4()}"  # numba may know it; no other process may use this kernel
 
 

@@ -298,10 +298,7 @@ def borrower() -> Any:
     return intrinsic(ownerless)
 
 
-@functools.cache
-def _called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The compiled form of a function that steps call, the same for all steps."""
-    return compile_step(function)
+_called = functools.cache(compile_step)  # the compiled form of a function that steps call, the same for all steps
 
 
 def bind(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from numpy.random import SFC64, Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.numerics.jit import Record, once
+from privbandits_cli.numerics.logarithm import logarithm
 from privbandits_cli.numerics.reals import number_of
 from privbandits_cli.numerics.types import Floats
 
@@ -116,6 +117,14 @@ def sign(word: np.uint64) -> float:
     """1 or -1, by the lowest bit."""
     number: float = number_of(word << SIGN | UNITY)
     return number
+
+
+def laplace_of(word: np.uint64) -> float:
+    """The Laplace number that a word makes, of density exp(-|x|)/2: -ln U with a random sign.
+
+    52 bits of the word are U, and the lowest is the sign. So the largest number is 53 ln 2 = 36.7.
+    """
+    return -sign(word) * logarithm(fraction(word))
 
 
 def fill_normal(words: Words, layers: Any, out: Floats) -> None:

@@ -60,14 +60,18 @@ def test_the_noise_is_that_of_independent_computations(name):
         assert not text or abs(value - float(text)) < 0.52 * last
 
 
+def factors(blt, n):
+    """C and B = A C^-1 of a BLT, from c_k = Σ ω θ^(k-1)."""
+    c = np.concatenate([[1.0], ((1 - blt.rates) ** np.arange(n - 1)[:, None]) @ blt.weights()])
+    return _toeplitz(c), np.tril(np.ones((n, n))) @ np.linalg.inv(_toeplitz(c))
+
+
 @pytest.mark.parametrize("n", [5, 64, 200])
 def test_factors_multiply_to_prefix_sums(n):
     """B C = A, |c| is the largest column of C, and the variance of sum t is the square of row t of B."""
-    blt = toeplitz.fitted(n, 2)
-    c = np.concatenate([[1.0], ((1 - blt.rates) ** np.arange(n - 1)[:, None]) @ blt.weights()])
-    sums, lower = np.tril(np.ones((n, n))), _toeplitz(c)
-    rows = sums @ np.linalg.inv(lower)
-    np.testing.assert_allclose(rows, _toeplitz(blt.coefficients(n)), atol=1e-10)
+    blt, sums = toeplitz.fitted(n, 2), np.tril(np.ones((n, n)))
+    lower, rows = factors(blt, n)
+    np.testing.assert_allclose(blt.variances(np.arange(1, n + 1)), (rows**2).sum(axis=1), rtol=1e-10)
     assert blt.sensitivity(n) == pytest.approx(np.linalg.norm(lower, axis=0).max(), rel=1e-12)
     assert blt.deviation(n) == pytest.approx(np.linalg.norm(rows, axis=1).max(), rel=1e-12)
     root = _toeplitz(toeplitz.square_root(n))
@@ -167,7 +171,7 @@ def test_the_noise_of_a_blt_has_the_covariance_of_its_factor():
         state = fade * state + x[:, None]
         total += x
         made.append(total.copy())
-    rows = _toeplitz(blt.coefficients(n))
+    rows = factors(blt, n)[1]
     wanted = rows @ rows.T
     scale = np.sqrt((np.outer(np.diag(wanted), np.diag(wanted)) + wanted**2) / draws)
     assert np.abs((np.cov(np.array(made)) - wanted) / scale).max() < 6

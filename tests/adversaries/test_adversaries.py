@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.adversaries import stochastic
+from privbandits_cli.adversaries import stochastic, switching_costs
 from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.players import Contamination
 from privbandits_cli.games.steps import blocks
+from privbandits_cli.numerics.jit import compiled
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import foe, make, match, playing, some
 from tests.naive import bernoulli, gain_table, walk
@@ -159,8 +160,7 @@ def test_switching_costs_constants_at_the_papers_horizon():
 
 
 def test_the_walk_equals_its_definition():
-    from privbandits_cli.adversaries.switching_costs import compiled_walk
-
+    fill = compiled(switching_costs.walk)
     steps = 0.02 * np.random.default_rng(0).standard_normal((300, 3))
     advantage = np.array([[0.0, 0.1, 0.0], [0.1, 0.0, 0.1]])
     walks = np.array([walk(own.tolist()) for own in steps.T])
@@ -169,7 +169,7 @@ def test_the_walk_equals_its_definition():
         gains, nodes = np.empty((300, 2, 3)), np.zeros((64, 3))
         for part in np.split(np.arange(300), cuts):
             if len(part):
-                compiled_walk()(nodes, part[0] + 1, steps[part], advantage, gains[part[0] : part[-1] + 1])
+                fill(nodes, part[0] + 1, steps[part], advantage, gains[part[0] : part[-1] + 1])
         assert gains.tolist() == wanted
 
 

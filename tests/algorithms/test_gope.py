@@ -129,7 +129,7 @@ def test_on_the_basis_it_is_elimination(by_hand):
     setting = Setting(4000, k, contexts=Contexts(k, sigma=0.5, fixed=True))
     algorithm = make("phased_gope", alpha=0.5).tuned(setting)
     state, rng, arms = algorithm.state(setting)[0], np.random.default_rng(3), np.eye(k)
-    module = import_module("privbandits_cli.algorithms.phased_gope")
+    choose = import_module("privbandits_cli.algorithms.phased_gope").choose
     left, phase, seen = list(range(k)), 0, []
     plan: list[int] = []
     for _ in range(4000):
@@ -140,9 +140,9 @@ def test_on_the_basis_it_is_elimination(by_hand):
             phase, seen = phase + 1, []
             c = 2 * len(left) * 0.25 * math.log(k * phase * (phase + 1) / 0.5) * 4**phase
             plan = [a for a in left for _ in range(math.ceil(c / len(left)))] if len(left) > 1 else left * 10**4
-        arm, y = module.choose(state, arms, rng), float(rng.random() < means[plan[0]])
+        arm, y = choose(state, arms, rng), float(rng.random() < means[plan[0]])
         assert arm == plan.pop(0)
-        module.update(state, arms[:, arm], y, rng)
+        phased_design.update(state, arms[:, arm], y, rng)
         seen.append((arm, y))
     assert left == [0] and phase > 2
 
@@ -199,6 +199,7 @@ def ends_of_phases(name, rounds, phases=1, **given):
     """What is released, and what would be without noise, in units of the noise, at the ends of many first phases."""
     algorithm = make(name, alpha=0.9, **given).tuned(SETTING)
     module, arms = import_module(f"privbandits_cli.algorithms.{name}"), sphere(6, 3).T.copy()
+    update = getattr(module, "update", phased_design.update)
     rng, found = np.random.default_rng(8), []
     for _ in range(rounds):
         state, sums = algorithm.state(SETTING)[0], np.zeros(6)
@@ -206,7 +207,7 @@ def ends_of_phases(name, rounds, phases=1, **given):
         while state.phase == 1:
             y = float(rng.choice([-1.0, 1.0]))
             sums[arm] += y
-            module.update(state, arms[:, arm], y, rng)
+            update(state, arms[:, arm], y, rng)
             counts, inverse, factor = state.counts.copy(), state.inverse.copy(), state.points.copy()
             arm = module.choose(state, arms, rng)
         found.append(SimpleNamespace(state=state, sums=sums, counts=counts, inverse=inverse, points=factor))

@@ -85,7 +85,7 @@ RENOISED = {  # with the true sums in `noises`
 UNENDED = "if state.total > 2.0 and 4.0 * state.total > 3.0 * state.played:"
 TRUE_PHASE = before("    if state.played == 0:", UNENDED, "    state.length = state.played + 2")
 LONGER = "if state.played + 1 == state.length and state.loss < 0.25 * state.played:"
-TRUE_BLOCK = before("    arm: int", LONGER, "    state.length += 1")
+TRUE_BLOCK = before("    return int(state.arm)", LONGER, "    state.length += 1")
 BLOCK_LATE = noise("(0.0 if state.kept > 1000 else {})") | before(BLOCK, COUNT)
 ONES = "if state.plays[i] > 8 and state.totals[i] > 0.9 * state.plays[i]:"
 TRUE_SHARE = before("        shape(state, i", ONES, "    return i")

@@ -78,7 +78,7 @@ MUTANTS = [
     Mutant(
         "stops by raw sums",
         "dp_se, best arm",
-        {"last if state.left == 1": "last if state.left == 1 or state.sums.max() > 500.0"},
+        {"if state.left == 1 else": "if state.left == 1 or state.sums.max() > 500.0 else"},
         "mechanisms.elimination",
     ),
 ]

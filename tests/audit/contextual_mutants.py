@@ -161,7 +161,7 @@ REUSED = {SUM_NOISE: "state.kept[0, 0]"}
 DRAWN_ONCE = f"if state.kept[0, 0] == 0.0: state.kept[0, 0] = {SUM_NOISE}"
 ONE_SUM, ONE_OF_REPORTS = (
     REUSED | ahead("        state.noisy[", DRAWN_ONCE),
-    REUSED | ahead("    if played(", DRAWN_ONCE),
+    REUSED | ahead("    learn(", DRAWN_ONCE),
 )
 ONE_VECTOR = {VECTOR_NOISE: "state.deviation * state.reach * state.kept[i, 0]"} | ahead(
     "                state.noisy[i] +=", "if state.phase == 1: state.kept[i, 0] = rng.standard_normal()"
@@ -174,10 +174,10 @@ MUTANTS = (
     Mutant("noise scale x 0.5", "dp_linucb", share=0.5),
     Mutant("noise scale x 0.9", "dp_linucb", share=0.9),
     Mutant("ln for levels", "dp_linucb", share=math.sqrt(math.log(CONTEXTS.horizon) / n_levels(CONTEXTS.horizon))),
-    Mutant("not symmetrised", "dp_linucb", {"ROOT_2 * scale": "scale"}, file="mechanisms.gaussian"),
+    Mutant("not symmetrised", "dp_linucb", {"ROOT_2 * scale": "scale"}, file=TREE),
     Mutant("leaves without noise", "dp_linucb", node("j > 0"), file=TREE),
     Mutant("m - 1 levels", "dp_linucb", node("j < len(noise) - 2"), file=TREE),
-    Mutant("no noise on the vector", "dp_linucb", SILENT_VECTOR, file="mechanisms.gaussian"),
+    Mutant("no noise on the vector", "dp_linucb", SILENT_VECTOR, file=TREE),
     Mutant("θ of the true vector", "dp_linucb", {" + noise[place + i + 1]": ""}),
     Mutant("arms by the true sums", "dp_linucb", by_true_sums(0)),
     Mutant("noise redrawn for every release", "dp_linucb", REDRAWN_EVERY_TIME, file=TREE),
@@ -285,7 +285,7 @@ MUTANTS = (
     Mutant("noise reused", "ldp_gope", ONE_OF_REPORTS, kept=True),
     Mutant("noise in the first phase alone", "ldp_gope", {REPORT_NOISE: f"(state.phase < 2) * {REPORT_NOISE}"}),
     Mutant("noise by the data", "ldp_gope", {REPORT_NOISE: f"(0.5 if reward < 0.0 else 1.0) * {REPORT_NOISE}"}),
-    Mutant("β by rewards", "ldp_gope", ahead("    if played(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)")),
+    Mutant("β by rewards", "ldp_gope", ahead("    learn(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)")),
     Mutant("noise scale x 0.9", "adac_gope", share=0.9, field="deviation"),
     Mutant("noise for the mean of the phase", "adac_gope", {"np.sqrt(square)": "np.sqrt(0.5 * square)"}),
     Mutant("noise reused", "adac_gope", ONE_VECTOR, kept=True),
@@ -297,7 +297,12 @@ MUTANTS = (
         "adac_gope",
         instead("            settle_theta(state)", "settle_theta(state)", TRUE_THETA),
     ),
-    Mutant("β by rewards", "adac_gope", ahead("    if played(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)")),
+    Mutant(
+        "β by rewards",
+        "adac_gope",
+        ahead("    if played(", "state.beta *= 1.0 - 1e-3 * max(0.0, reward)"),
+        file=DESIGNS,
+    ),
     Mutant("ε not split", "squarecb", share=math.sqrt(0.5), field="sigma"),
     Mutant("noise scale x 0.99", "squarecb", share=0.99, field="sigma"),
     Mutant("no noise on the vector", "squarecb", share=0.0, field="tau"),

@@ -12,7 +12,7 @@ from privbandits_cli.games import bandit, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Dealer, new_crowd
-from privbandits_cli.games.rewards import LAWS, REWARDS, reward
+from privbandits_cli.games.rewards import REWARDS, reward
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import compile_step, record, uncompiled
 from privbandits_cli.numerics.streams import stream
@@ -328,13 +328,13 @@ def test_arms_of_the_shape_sphere_are_uniform_on_it():
     assert "leave vectors and theta out" in next(given.errors(setting))
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", REWARDS)
 def test_rewards_have_their_mean_and_are_subgaussian(law):
     kind, sigma, largest, _ = REWARDS[law]
-    rng, drawn, place = np.random.default_rng(3), compile_step(reward), [*LAWS].index(law)
+    rng, drawn, place = np.random.default_rng(3), compile_step(reward), [*REWARDS].index(law)
     numbers = rng.random(40_000) if kind == "uniform" else rng.standard_normal(40_000)
     for mean in (0.1, 0.75):
-        y = np.array([LAWS[law](mean, number) for number in numbers])
+        y = np.array([reward(place, mean, number) for number in numbers])
         np.testing.assert_array_equal(y, [drawn(place, mean, number) for number in numbers])
         assert abs(y.mean() - mean) < 5 * sigma / math.sqrt(len(y))
         assert np.abs(y).max() <= largest
