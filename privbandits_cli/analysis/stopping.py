@@ -44,7 +44,7 @@ def of_curve(curve: Curve, found: Outcomes, promised: Guarantee | None) -> dict[
     n = len(found.pulls)
     pulls = found.pulls[:, None].astype(float)
     mean, sd = float(pulls.mean()), float(statistics.sd(pulls)[0])
-    spread = statistics.quantiles(pulls, 0.1, 0.5, 0.9, 0.99)[:, 0].tolist()
+    spread = np.quantile(pulls[:, 0], (0.1, 0.5, 0.9, 0.99)).tolist()
     wrong = int(np.sum(~found.capped & (found.regrets[:, -1] > 0)))
     lower = lower_bounds(curve, promised) or ("", "")
     numbers = int(found.capped.sum()), mean, sd / n**0.5, *spread, wrong, *clopper_pearson(wrong, n), *lower

@@ -115,10 +115,10 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
     if chosen.centre == "median_of_means":
         centre = statistics.median_of_means(x, statistics.groups_of(trials, plan.trials, chosen.groups))
     else:
-        centre = _statistic(chosen)(x)
+        centre = _statistic(chosen)(x, axis=0)
     below, above = statistics.split_gini(x, centre)
-    q05, q50, q95 = statistics.quantiles(x, 0.05, 0.5, 0.95)
-    found = (centre, below, above, statistics.mean(x), statistics.sd(x), q05, q50, q95)
+    q05, q50, q95 = np.quantile(x, (0.05, 0.5, 0.95), axis=0)
+    found = (centre, below, above, x.mean(axis=0), statistics.sd(x), q05, q50, q95)
     columns = dict(zip(STATISTICS, found, strict=True))
     if chosen.bars == "bootstrap" or chosen.tail:
         of = _statistic(chosen) if chosen.tail else np.mean
@@ -128,11 +128,15 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
 
 
 def _statistic(chosen: Summary) -> Callable[..., Floats]:
-    """The centre as a function of regrets `[trials, checkpoints]`."""
-    if chosen.tail:
-        of = {"cvar": statistics.cvar, "quantile": statistics.quantile}[chosen.centre]
-        return partial(of, level=LEVEL if chosen.level is None else chosen.level)
-    return {"mean": statistics.mean, "median": statistics.median}[chosen.centre]
+    """The centre as a function of regrets `[trials, checkpoints]`, and of the `axis` of the trials."""
+    level = LEVEL if chosen.level is None else chosen.level
+    of: dict[str, Callable[..., Floats]] = {
+        "mean": np.mean,
+        "median": np.median,
+        "cvar": partial(statistics.cvar, level=level),
+        "quantile": partial(np.quantile, q=level),
+    }
+    return of[chosen.centre]
 
 
 def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
