@@ -69,8 +69,3 @@ def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:
     fill_of(law.kind, stream(seed, "off-policy rewards", trial=trial))(numbers)
     rewards = [draw(mean, number) for mean, number in zip(world.means[rows, actions], numbers, strict=True)]
     return new_log(world.features, actions, np.array(rewards), logging[rows, actions], k)
-
-
-def value_in(world: World, policy: Floats) -> float:
-    """The true value of a policy `[n, K]` in the contexts of a world."""
-    return float((policy * world.means).sum(axis=1).mean())
