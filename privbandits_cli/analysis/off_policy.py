@@ -49,12 +49,12 @@ Check = tuple[NDArray[np.bool_] | np.bool_, Callable[[int], str]]  # rows `[n]` 
 
 
 class Log(NamedTuple):
-    """What was logged; made by `new_log`, which checks it."""
+    """What was logged, n rows of finite numbers."""
 
     features: Floats  # of the context, [n, p], or of every action, [n, K, p]
-    actions: Ints  # [n], from 0
+    actions: Ints  # [n], from 0 to K - 1
     rewards: Floats  # [n]
-    propensities: Floats  # [n], of the actions that were played
+    propensities: Floats  # [n], of the actions that were played; above 0 and at most 1
     n_actions: int  # K
     names: tuple[str, ...] = ()  # of the actions, for messages; empty: their numbers
 
@@ -70,33 +70,6 @@ class Estimate(NamedTuple):
     largest_weight: float
     mean_weight: float  # 1 but for chance; if not, propensities are wrong, or an action of the policy is never logged
     error_rows: float  # the rows that the standard error rests on; of few the interval is longer than it says
-
-
-def new_log(features: Floats, actions: Ints, rewards: Floats, propensities: Floats, n_actions: int) -> Log:
-    """A log from features `[n, p]` or `[n, K, p]` and columns `[n]`; ValueError names the first wrong row, from 1."""
-    features, rewards = np.asarray(features, np.float64), np.asarray(rewards, np.float64)
-    played, chance = np.asarray(actions, np.float64), np.asarray(propensities, np.float64)
-    n = len(features)
-    if not n:
-        raise ValueError("the log has no rows")
-    if features.ndim not in (2, 3) or (features.ndim == 3 and features.shape[1] != n_actions):
-        raise ValueError(f"features have shape {features.shape}, but need [n, p], or [n, K, p] with K = {n_actions}")
-    for name, column in (("actions", played), ("rewards", rewards), ("propensities", chance)):
-        if column.shape != (n,):
-            raise ValueError(f"{name} have shape {column.shape}, but there are {counted(n, 'row')} of features")
-    check_rows(
-        (np.isfinite(features).reshape(n, -1).all(axis=1), lambda i: "a feature is not a finite number"),
-        (
-            (played >= 0) & (played < n_actions) & (played == np.floor(played)),
-            lambda i: f"the action is {exact(played[i])}, but actions are whole numbers from 0 to {n_actions - 1}",
-        ),
-        (np.isfinite(rewards), lambda i: f"the reward is {exact(rewards[i])}, not a finite number"),
-        (
-            (chance > 0) & (chance <= 1),
-            lambda i: f"the propensity is {exact(chance[i])}, but a probability above 0 and at most 1 is needed",
-        ),
-    )
-    return Log(features, played.astype(np.int64), rewards, chance, n_actions)
 
 
 def check_rows(*checks: Check) -> None:
@@ -206,7 +179,6 @@ def _chernoff(rewards: Floats, weights: Floats, confidence: float) -> tuple[floa
 def _weights(log: Log, policy: Floats, needed: int = 0) -> Floats:
     """The weight of each row; ValueError if the policy may play the logged action in fewer rows than needed."""
     n = len(log.rewards)
-    check_policy(policy, (n, log.n_actions))
     weights: Floats = policy[np.arange(n), log.actions] / log.propensities
     used = int(np.count_nonzero(weights))
     if used < needed:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.analysis.off_policy import Log, check_policy, check_rows, new_log
+from privbandits_cli.analysis.off_policy import Log, check_policy, check_rows
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games.contextual import Adversary, Law, Setting
 from privbandits_cli.games.drawing import fill_of
@@ -68,4 +68,4 @@ def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:
     actions = (np.cumsum(logging, axis=1)[:, :-1] <= uniform).sum(axis=1)
     fill_of(law.kind, stream(seed, "off-policy rewards", trial=trial))(numbers)
     rewards = [draw(mean, number) for mean, number in zip(world.means[rows, actions], numbers, strict=True)]
-    return new_log(world.features, actions, np.array(rewards), logging[rows, actions], k)
+    return Log(world.features, actions, np.array(rewards), logging[rows, actions], k)
