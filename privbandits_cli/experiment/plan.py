@@ -142,11 +142,6 @@ class Plan:
             found[curve.key] = known[at]
         return found
 
-    @property
-    def rounds(self) -> int:
-        """The number of rounds of the whole experiment."""
-        return self.trials * sum(curve.horizon for curve in self.curves)
-
     @cached_property
     def by_key(self) -> dict[str, Curve]:
         """The curves by their keys."""
