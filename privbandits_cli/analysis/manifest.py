@@ -13,6 +13,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.folder import TABLES, file_sha256
 from privbandits_cli.analysis.rates import theory
+from privbandits_cli.analysis.summary import played
 from privbandits_cli.engine.store import Store, source_hash
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.plan import Curve, Plan
@@ -117,11 +118,9 @@ def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
         return None
     factor, confidence = statistics.median_of_means_accuracy(chosen.groups, plan.trials)
     radii: dict[str, dict[str, float]] = {}
-    for curve in plan.curves:
-        _, x = store.regrets(curve, plan.trials)
-        if len(x):
-            adversary = curve.adversary_label or curve.adversary.name
-            radii.setdefault(adversary, {})[curve.label] = factor * float(statistics.sd(x[:, -1:])[0])
+    for curve, _, x in played(plan, store):
+        adversary = curve.adversary_label or curve.adversary.name
+        radii.setdefault(adversary, {})[curve.label] = factor * float(statistics.sd(x[:, -1:])[0])
     return {
         "source": "Tossou & Dimitrakakis 2017, Proposition 4.1, with the sample sd for sigma",
         "confidence": confidence,
