@@ -94,6 +94,8 @@ def tune(
       privbandits tune exp3_tau --epsilon 1
       privbandits tune dp_klucb --regret 200 --against bernoulli means=C2 --arms 5
     """
+    from dataclasses import asdict
+
     from pydantic import ValidationError
 
     from privbandits_cli.actions import least, privacy
@@ -107,7 +109,7 @@ def tune(
             if regret is not None and epsilon is None:
                 game = {"name": against} | parameters(given)
                 found = least.search(registry, algorithm, base, delta, game, size, regret, trials, seed)
-                print(dumps(found.as_data())) if as_json else terminal.print_least(algorithm, regret, trials, found)
+                print(dumps(asdict(found))) if as_json else terminal.print_least(algorithm, regret, trials, found)
                 return
             if epsilon is None or regret is not None:
                 raise ValueError("give one target: --epsilon, or --regret with --against ADVERSARY")
