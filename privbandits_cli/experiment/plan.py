@@ -260,9 +260,8 @@ def _curve(
         computed |= {"confidence": setting.confidence}
     if setting.switches:
         computed |= {"switches": setting.switches}
-    included = [*loader.modules(adversary), *loader.modules(algorithm)]
-    if included:
-        computed["included"] = [loader.source_of(name).identity for name in included]
+    if included := loader.sources_of((adversary, algorithm)):
+        computed["included"] = [source.identity for source in included]
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
     own, foes = variant.swept, matchup.adversary.swept
     return Curve(

@@ -181,7 +181,7 @@ def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure 
     finish(out, axes[n:], table.fewest, table.wanted)
     if place == "ends":
         wide = min(axis.get_window_extent().width for axis in axes[:n]) >= NARROW * out.dpi
-        return out if wide and ends.settle(out, labels) else None
+        return out if wide and all(ends.settled(out, each) for each in labels) else None
     return out if legend is None or place == "below" or _free(legend, axes[n - 1], axes[n]) else None
 
 

@@ -291,7 +291,7 @@ def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
         panels[title] = []
         for line, joined in answers.lines(found, members, shown):
             if game and shown.bounded and not line.level and not any(one.rates for one in panels[title]):
-                x = answers.values(joined, plot.against)
+                x = np.array([float(curve.swept[plot.against]) for curve in joined])
                 known = _with_theory(replace(line, x=x), joined, game, plot.against)
                 rates = tuple(rate._replace(regret=rate.regret[np.isin(x, line.x)]) for rate in known.rates)
                 line = replace(line, rates=rates, fine=known.fine)
@@ -376,7 +376,7 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
             none = np.zeros(2)
             level = np.repeat(line.regret[:1], 2)
             ends = np.array([min(values), max(values)])
-            bulk = line.bulk and line.bulk.repeated(2)
+            bulk = line.bulk and line.bulk.at(np.zeros(2, int))
             line = replace(line, x=ends, regret=level, below=none, above=none, bulk=bulk, level=True)
         else:
             between = "" if found.plot.placed else against  # the parameters between two such points are not known
