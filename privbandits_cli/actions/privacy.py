@@ -59,14 +59,10 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, 
             assert isinstance(algorithm, Algorithm)
             if (i % stages, algorithm.identity()) not in tunings:  # equal parameters may cost more on another set
                 tunings.add((i % stages, algorithm.identity()))
-                title = Name(_title(variant), notes).noted(over)
+                title = Name(variant.title, notes).noted(over)
                 adversary = f" against {matchup.adversary.named()}" if title in titles else ""
                 yield title + adversary, algorithm, matchup.setting
                 titles.add(title)
-
-
-def _title(variant: Variant) -> str:
-    return variant.label or variant.parameters.title
 
 
 def _notes(variants: Sequence[Variant]) -> list[dict[str, str]]:
@@ -74,7 +70,7 @@ def _notes(variants: Sequence[Variant]) -> list[dict[str, str]]:
     every = [flat(variant.parameters.described()) for variant in variants]
     notes = []
     for variant, own in zip(variants, every, strict=True):
-        kin = [other for other, at in zip(every, variants, strict=True) if _title(at) == _title(variant)]
+        kin = [other for other, at in zip(every, variants, strict=True) if at.title == variant.title]
         differ = {name: value for name, value in own.items() if any(one.get(name) != value for one in kin)}
         budgets = {name: value for name, value in differ.items() if name.rpartition(".")[2] == "epsilon"}
         shown = variant.swept or budgets or differ

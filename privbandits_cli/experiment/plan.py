@@ -213,7 +213,7 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     stages = len(experiment.settings)
     adversaries = [matchup.adversary for matchup in experiment.matchups[::stages]]
     notes = [{name: f"{name} = {value}" for name, value in variant.swept.items()} for variant in adversaries]
-    bases = [variant.label or variant.parameters.title for variant in adversaries]
+    bases = [variant.title for variant in adversaries]
     titles = distinct(list(map(Name, bases, notes)), adversaries)
     apart = _apart(experiment.algorithms)
     curves: list[Curve] = []
