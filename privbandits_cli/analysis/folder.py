@@ -140,6 +140,14 @@ class _Players(_Part):
     algorithm: dict[str, Any]
 
 
+def folders_at(path: Path) -> list[Path]:
+    """The results folder at a path, or those in it; ValueError if there is none."""
+    found = [path] if (path / "summary.csv").exists() else sorted(file.parent for file in path.glob("*/summary.csv"))
+    if not found:
+        raise ValueError(f"{path}: no summary.csv here or in a subfolder; run an experiment first")
+    return found
+
+
 def rows_of(path: Path, *tables: Iterable[str]) -> Iterator[dict[str, str]]:
     """The rows of a CSV; ValueError if it has the columns of none of these tables, or a row more or fewer cells."""
     with inside(path.parent, path.name).open(encoding="utf-8", newline="") as file:
