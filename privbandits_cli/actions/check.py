@@ -10,7 +10,7 @@ from typing import Any
 from privbandits_cli.analysis.folder import folders_at, read_config
 from privbandits_cli.analysis.format import table
 from privbandits_cli.claims.verdicts import Judgement, Verdict, verdicts
-from privbandits_cli.experiment.config import SHIPPED, ConfigError, keys_of, load, shipped
+from privbandits_cli.experiment.config import SHIPPED, SMOKE, ConfigError, keys_of, load, shipped
 from privbandits_cli.experiment.received import NOBODY, Trust, inside, shown
 
 TABLE = "CLAIMS.md"
@@ -40,6 +40,8 @@ def check(path: Path, config: Path, trust: Trust = NOBODY) -> tuple[list[Checked
     played = folders_at(path)
     if played == [path]:
         file = config_of(path, config)
+        if not file.exists() and is_smoke(path):
+            raise ConfigError([f"{path} holds a smoke run, a small version, and claims are about the full experiment"])
         if not file.exists():
             raise ConfigError([f"{path}: its config {file} does not exist; name the config with claims by --config"])
         one = _checked(file, trust, path)
@@ -79,11 +81,22 @@ def config_of(folder: Path, config: Path) -> Path:
     """
     if not config.is_dir() and config != CONFIGS:
         return config
-    name = folder.resolve().name
-    with suppress(OSError, ValueError):
-        name = read_config(folder).get("experiment", name)
+    name = _experiment(folder)
     here = config / f"{name}.yaml"
     return SHIPPED / here.name if config == CONFIGS and not here.exists() and name in shipped() else here
+
+
+def _experiment(folder: Path) -> str:
+    """The name of the experiment of a results folder, by its config, or else the folder's."""
+    name = folder.resolve().name
+    with suppress(OSError, ValueError):
+        return str(read_config(folder).get("experiment", name))
+    return name
+
+
+def is_smoke(folder: Path) -> bool:
+    """Whether a results folder holds a smoke run, the small version of an experiment."""
+    return _experiment(folder).endswith(SMOKE)
 
 
 def claims_on(folder: Path, config: Path, trust: Trust = NOBODY) -> list[dict[str, Any]]:
