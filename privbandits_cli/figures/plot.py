@@ -79,12 +79,13 @@ class Figure(AnyFigure):
         return content.getvalue()
 
 
-def figure(table: Table, log: bool = False) -> Figure:
+def figure(table: Table, log: bool = False, style: str = "") -> Figure:
     """Draw a table: a panel for each adversary, with names at the ends of lines if they fit, else with one legend.
 
-    The legend is in a free cell if it fits there, else below, where it takes at most a fifth of the figure.
+    The legend is in a free cell if it fits there, else below, where it takes at most a fifth of the figure. style: a
+    style sheet.
     """
-    with styled(table.plot.font, table.style):
+    with styled(table.plot.font, style):
         logged = table.plot.model_copy(update={"log": log or table.plot.log})
         return next(_attempts(_named(sheet(replace(table, plot=logged)))))
 

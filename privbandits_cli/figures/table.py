@@ -62,7 +62,6 @@ class Table:
     plot: Plot  # what the config says of the figure
     wanted: int  # trials of a complete curve
     floor: str = ""  # the floor's name in a figure
-    style: str = ""  # a style sheet
     quantity: str = ""  # what the y axis shows, if it is no regret
     remarks: tuple[str, ...] = ()  # further notes
     promised: float | None = None  # the largest share of wrong answers with the confidence of the game
