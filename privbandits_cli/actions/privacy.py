@@ -34,6 +34,16 @@ def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str,
     ]
 
 
+def audits(experiment: Experiment, alpha: float, budget: int, seed: int) -> list[dict[str, Any]]:
+    """The audit of each algorithm of an experiment, in its order."""
+    from privbandits_cli.audit.auditor import audit
+
+    return [
+        {"algorithm": title} | vars(audit(algorithm, setting, alpha, budget, seed))
+        for title, algorithm, setting in titled_algorithms(experiment)
+    ]
+
+
 def profiles(experiment: Experiment) -> Iterator[Profile]:
     """The privacy profile of each private algorithm of an experiment, in its order, at the δ of DELTAS."""
     for title, algorithm, setting in titled_algorithms(experiment):

@@ -138,12 +138,12 @@ def audit(
     The privacy loss is computed from two games with different data that are made to release the same. An audit can
     refute a claim; it cannot prove one. Exit code 4 on a violation.
     """
-    from privbandits_cli.actions import audit
+    from privbandits_cli.actions import privacy
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.config import load
 
     experiment = load(config, overrides, include=include or (), admit=announced())
-    rows = audit.audit_experiment(experiment, alpha, budget, seed)
+    rows = privacy.audits(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     if any(matchup.setting.rounds_per_person > 1 for matchup in experiment.matchups):
         note = "note: an audit changes the data of one round, so it tests the guarantee of one round, not of a person"
