@@ -45,7 +45,6 @@ from privbandits_cli.numerics.types import Floats, Ints
 ROUNDING = 1e-6  # by which a sum of probabilities may miss 1: those of a file may have 32 bits
 FEW_ROWS = 20.0  # on which a standard error rests, below which Chernoff's bound is used, too
 UNEXPLAINED = 1e-10  # a column has no coefficient if earlier columns leave no larger part of it unexplained
-Check = tuple[NDArray[np.bool_] | np.bool_, Callable[[int], str]]  # rows `[n]` that are right; the error of row i
 
 
 class Log(NamedTuple):
@@ -72,12 +71,11 @@ class Estimate(NamedTuple):
     error_rows: float  # the rows that the standard error rests on; of few the interval is longer than it says
 
 
-def check_rows(*checks: Check) -> None:
-    """Raise ValueError for the first row that is not right."""
-    found = [(int(np.argmin(right)), k) for k, (right, _) in enumerate(checks) if not np.all(right)]
-    if found:
-        i, k = min(found)
-        raise ValueError(f"row {i + 1}: {checks[k][1](i)}")
+def check_rows(right: NDArray[np.bool_] | np.bool_, what: Callable[[int], str]) -> None:
+    """Raise ValueError with what is wrong with the first row, from 1, that is not right, `[n]`."""
+    if not right.all():
+        i = int(np.argmin(right))
+        raise ValueError(f"row {i + 1}: {what(i)}")
 
 
 # ------------------------------------------------------------------------------------------ estimates
@@ -194,10 +192,8 @@ def check_policy(policy: Floats, shape: tuple[int, int]) -> None:
             f"the policy has shape {policy.shape}, but needs a probability for each row and action, {shape}"
         )
     sums = policy.sum(axis=1)
-    check_rows(
-        ((policy >= 0).all(axis=1), lambda i: "the policy has a number that is no probability"),
-        (np.abs(sums - 1) <= ROUNDING, lambda i: f"the policy's probabilities add up to {sums[i]:.9g}, not to 1"),
-    )
+    check_rows((policy >= 0).all(axis=1), lambda i: "the policy has a number that is no probability")
+    check_rows(np.abs(sums - 1) <= ROUNDING, lambda i: f"the policy's probabilities add up to {sums[i]:.9g}, not to 1")
 
 
 # ------------------------------------------------------------------------------------------ the linear model
@@ -209,7 +205,7 @@ def _model(log: Log, policy: Floats, predictions: Floats | None) -> tuple[Floats
         return fitted(log, policy)
     if predictions.shape != policy.shape:
         raise ValueError(f"predictions have shape {predictions.shape}, but the policy has {policy.shape}")
-    check_rows((np.isfinite(predictions).all(axis=1), lambda i: "a prediction is not a finite number"))
+    check_rows(np.isfinite(predictions).all(axis=1), lambda i: "a prediction is not a finite number")
     return predictions, np.zeros(len(policy))
 
 

@@ -63,7 +63,7 @@ def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:
     law, draw, rows, numbers = REWARDS[world.law], LAWS[world.law], np.arange(n), np.empty(n)
     check_policy(logging, (n, k))
     allowed = (world.means >= law.lowest_mean - SLACK) & (world.means <= law.largest + SLACK)
-    check_rows((allowed.all(axis=1), lambda i: f"{world.law} rewards cannot have the means {world.means[i]}"))
+    check_rows(allowed.all(axis=1), lambda i: f"{world.law} rewards cannot have the means {world.means[i]}")
     uniform = stream(seed, "off-policy actions", trial=trial).random((n, 1))
     actions = (np.cumsum(logging, axis=1)[:, :-1] <= uniform).sum(axis=1)
     fill_of(law.kind, stream(seed, "off-policy rewards", trial=trial))(numbers)
