@@ -141,8 +141,7 @@ def _statistic(chosen: Summary) -> Callable[..., Floats]:
 def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     """The columns that have one value for all rows of a curve."""
     panel = curve.title.without(plan.experiment.keys.plot.folded).in_symbols()
-    promised = plan.guarantees[curve.key]
-    guarantee = (getattr(promised, name, None) for name in ("epsilon", "delta", "status"))
+    guarantee = (getattr(curve.guarantee, name, None) for name in ("epsilon", "delta", "status"))
     names = (curve.key, curve.adversary.name, curve.algorithm.name, curve.label, panel, curve.label.base, *guarantee)
     shared = {"experiment": plan.name} | dict(zip((*CURVE, *NAMES), names, strict=True))
     shared["rounds_per_person"] = curve.setting.rounds_per_person

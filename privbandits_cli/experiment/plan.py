@@ -53,6 +53,11 @@ class Curve:
         """The number of rounds."""
         return int(self.checkpoints[-1])
 
+    @cached_property
+    def guarantee(self) -> Guarantee | None:
+        """What is guaranteed of its algorithm in its setting, also of one that is not designed to be private."""
+        return self.promised if self.algorithm.promises() else self.algorithm.promise(self.setting)
+
     @property
     def swept(self) -> dict[str, Any]:
         """The swept parameters by column of the CSVs."""
@@ -129,18 +134,6 @@ class Plan:
         """The trials to play: those of the shard."""
         i, n = self.shard
         return range(self.trials * (i - 1) // n, self.trials * i // n)
-
-    @cached_property
-    def guarantees(self) -> dict[str, Guarantee | None]:
-        """The guarantee of each curve's algorithm in its setting. The keys are those of the curves."""
-        known: dict[tuple[str, Setting], Guarantee | None] = {}
-        found = {}
-        for curve in self.curves:
-            at = curve.algorithm.identity(), curve.setting
-            if at not in known:
-                known[at] = curve.algorithm.promise(curve.setting)
-            found[curve.key] = known[at]
-        return found
 
     @cached_property
     def by_key(self) -> dict[str, Curve]:
