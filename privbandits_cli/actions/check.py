@@ -41,7 +41,8 @@ def check(path: Path, config: Path, trust: Trust = NOBODY) -> tuple[list[Checked
     if played == [path]:
         file = config_of(path, config)
         if not file.exists() and is_smoke(path):
-            raise ConfigError([f"{path} holds a smoke run, a small version, and claims are about the full experiment"])
+            full = "claims are about the full experiment: run it without --smoke"
+            raise ConfigError([f"{path} holds a smoke run, and {full}"])
         if not file.exists():
             raise ConfigError([f"{path}: its config {file} does not exist; name the config with claims by --config"])
         one = _checked(file, trust, path)

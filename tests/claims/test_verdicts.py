@@ -460,7 +460,7 @@ def test_check_says_that_a_folder_holds_a_smoke_run(results, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     alone = call("check", "results/fig1-smoke")
     assert alone.exit_code == 2
-    assert alone.stderr.startswith("results/fig1-smoke holds a smoke run, a small version, and claims are about")
+    assert alone.stderr.startswith("results/fig1-smoke holds a smoke run, and claims are about the full experiment")
     line = "smoke runs, small versions, while claims are about full experiments: fig1-smoke\n"
     assert call("check").stdout.endswith(f"without a config in configs: small\n{line}")
     assert call("check", "results/fig1-smoke", "--config", ROOT / "configs" / "fig1.yaml").stdout.endswith(line)
