@@ -205,8 +205,9 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
     game = Game(config, registry, trust) if bounds or plot.bounds or plot.over else None
+    x_label = f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round"
     if config.get("game") == "best_arm":
-        return _of_answers(found, game, f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round")
+        return _of_answers(found, game, x_label)
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against
@@ -219,11 +220,11 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     if plot.over:
         panels, more = _over(panels)
         remarks += more
-    at = f" at {_level(plot)}" if plot.placed else ""
+    at = f" at {_level(plot)}" if x and plot.placed else ""
     floors = [curve.legend.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
         panels=panels,
-        x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() + at if x else "round",
+        x_label=x_label + at,
         centre=level + CENTRES[chosen.centre],
         bars=BARS[bars],
         plot=plot,
