@@ -9,20 +9,9 @@ from typing import NamedTuple
 from _generate import ROOT
 from _generate.experiments import committed
 from _generate.markdown import code, line, table
+from _generate.standings import BUDGETS, KINDS, NOISE, Entry, Instance, Kind, Player, Row, instances, kinds
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis.format import whole
-from privbandits_cli.analysis.leaderboard import (
-    BUDGETS,
-    KINDS,
-    NOISE,
-    Entry,
-    Instance,
-    Kind,
-    Player,
-    Row,
-    instances,
-    kinds,
-)
 
 MOST = 4  # players in a cell of an instance
 BEST = 2  # players in a cell of the short answers

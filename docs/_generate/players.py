@@ -17,7 +17,7 @@ from privbandits_cli.actions.show import OPPONENTS, READ, facts, plain
 from privbandits_cli.experiment.settings import Size
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
-from privbandits_cli.report.references import cited, works
+from privbandits_cli.report.references import Work, cited, works
 
 HORIZON, SIZE = 2**18, 4  # of the values that the pages show
 KINDS: dict[Kind, str] = {"algorithms": "Algorithms", "adversaries": "Adversaries"}
@@ -212,7 +212,17 @@ def _references(registry: Registry, kind: Kind, name: str) -> Iterator[str]:
     found = list(cited(citation(registry, kind, name)))
     if found:
         yield "\n## References\n"
-        yield from (f"- {line(works()[key].in_words())}" for key in found)
+        yield from (f"- {line(_in_words(works()[key]))}" for key in found)
+
+
+VENUES = ("booktitle", "journal", "eprint", "publisher", "school", "howpublished")
+
+
+def _in_words(work: Work) -> str:
+    """Authors, title, venue and year in one line."""
+    venue = next(work.fields[name] for name in VENUES if name in work.fields)
+    venue = f"arXiv {venue}" if "eprint" in work.fields else venue
+    return f"{work.forms[0]}: {re.sub(r'[{}$]', '', work.fields['title'])}. {venue}."
 
 
 def _claim(one: Played, claimed: Claimed) -> list[str]:

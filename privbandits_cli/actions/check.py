@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from privbandits_cli.analysis.folder import read_config
+from privbandits_cli.analysis.folder import folders_at, read_config
 from privbandits_cli.analysis.format import table
 from privbandits_cli.claims.verdicts import Judgement, Verdict, verdicts
-from privbandits_cli.experiment.config import SHIPPED, ConfigError, keys_of, load, shipped
+from privbandits_cli.experiment.config import SHIPPED, SMOKE, ConfigError, keys_of, load, shipped
 from privbandits_cli.experiment.received import NOBODY, Trust, inside, shown
 
 TABLE = "CLAIMS.md"
@@ -37,27 +37,28 @@ def check(path: Path, config: Path, trust: Trust = NOBODY) -> tuple[list[Checked
     """
     if not config.exists() and config != CONFIGS:
         raise ConfigError([f"{config} does not exist: give --config a config with claims, or a folder of configs"])
-    if (path / "summary.csv").exists():
+    played = folders_at(path)
+    if played == [path]:
         file = config_of(path, config)
+        if not file.exists() and is_smoke(path):
+            full = "claims are about the full experiment: run it without --smoke"
+            raise ConfigError([f"{path} holds a smoke run, and {full}"])
         if not file.exists():
             raise ConfigError([f"{path}: its config {file} does not exist; name the config with claims by --config"])
         one = _checked(file, trust, path)
         return [one], [] if one.verdicts else [path.name]
-    played = sorted(summary.parent.name for summary in path.glob("*/summary.csv"))
-    if not played:
-        raise ValueError(f"{path}: no summary.csv here or in a subfolder; run an experiment first")
-    every = (_checked(file, trust, path, tree=True) for file in _files(path, played, config))
+    every = (_checked(file, trust, path, tree=True) for file in _files(played, config))
     checked = [one for one in every if one.verdicts]
-    return checked, [name for name in played if name not in {one.name for one in checked}]
+    return checked, [folder.name for folder in played if folder.name not in {one.name for one in checked}]
 
 
-def _files(path: Path, played: Sequence[str], config: Path) -> list[Path]:
+def _files(played: Sequence[Path], config: Path) -> list[Path]:
     """The configs to check: those given; of those shipped with the package, only the ones that have results."""
     if config.is_dir():
         return sorted(config.glob("*.yaml"))
     if config.exists():
         return [config]
-    return sorted({file for name in played if (file := config_of(path / name, config)).exists()})
+    return sorted({file for folder in played if (file := config_of(folder, config)).exists()})
 
 
 def unknown(path: Path, names: Sequence[str], config: Path) -> list[str]:
@@ -81,11 +82,22 @@ def config_of(folder: Path, config: Path) -> Path:
     """
     if not config.is_dir() and config != CONFIGS:
         return config
-    name = folder.resolve().name
-    with suppress(OSError, ValueError):
-        name = read_config(folder).get("experiment", name)
+    name = _experiment(folder)
     here = config / f"{name}.yaml"
     return SHIPPED / here.name if config == CONFIGS and not here.exists() and name in shipped() else here
+
+
+def _experiment(folder: Path) -> str:
+    """The name of the experiment of a results folder, by its config, or else the folder's."""
+    name = folder.resolve().name
+    with suppress(OSError, ValueError):
+        return str(read_config(folder).get("experiment", name))
+    return name
+
+
+def is_smoke(folder: Path) -> bool:
+    """Whether a results folder holds a smoke run, the small version of an experiment."""
+    return _experiment(folder).endswith(SMOKE)
 
 
 def claims_on(folder: Path, config: Path, trust: Trust = NOBODY) -> list[dict[str, Any]]:

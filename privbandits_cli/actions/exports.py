@@ -4,20 +4,15 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from privbandits_cli.accounting.guarantee import Status
 from privbandits_cli.actions.check import config_of
-from privbandits_cli.analysis.folder import read_config
+from privbandits_cli.analysis.folder import Block, read_config
 from privbandits_cli.analysis.measured import curves_of
 from privbandits_cli.analysis.rows import Rows, summary
 from privbandits_cli.experiment.config import keys_of
 from privbandits_cli.plugins.registry import Kind, Registry
 from privbandits_cli.report.references import OURS, cited, works
-
-Number = float | Literal["inf"]
 
 
 def cite(folders: Iterable[Path], config: Path) -> Iterator[str]:
@@ -85,37 +80,6 @@ def regrets(folders: Iterable[Path]) -> Rows:
             which = {"table": "final" if final else "summary", "experiment": name}
             rows += [which | row for row in summary(folder, final)]
     return Rows.of(rows)
-
-
-class Bound(BaseModel):
-    """A bound on ε."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    epsilon: Number = Field(description="in nats")
-    delta: float = Field(ge=0, lt=1)
-    source: str = Field(description="the theorem, or whose derivation it is")
-    status: Status = Field(description="paper: as printed; proved; exact: the value itself; numeric: computed only")
-    lower: bool = Field(description="an attack: no smaller ε is true")
-    neighbours: str = Field(description="which inputs are indistinguishable")
-    unit: str = Field(description="what one unit of the input is")
-    view: str = Field(description="what the observer sees")
-
-
-class Block(BaseModel):
-    """The privacy of one algorithm, as `privbandits privacy CONFIG --json` prints it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    algorithm: str = Field(description="its name, with what distinguishes it from others of the experiment")
-    delta: float = Field(description="the δ of `upper` and `lower`")
-    leading: Bound | None = Field(description="the bound to quote; null: none is proved")
-    mechanism: str = Field(description="the noise, in words")
-    upper: Number | None = Field(description="the true ε at `delta` is at most this")
-    lower: Number | None = Field(description="and at least this")
-    facts: dict[str, Number] = Field(description="numbers that the parameters imply")
-    bounds: list[Bound] = Field(description="all that is known")
-    notes: list[str] = Field(description="corrections to the paper, and cautions")
 
 
 def ledger_schema() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -22,7 +22,8 @@ STEP = 1.05  # bisection ends if two neighbours differ by at most this factor
 CONFIDENCE = 0.95
 
 
-class Tried(NamedTuple):
+@dataclass(frozen=True)
+class Tried:
     """What was measured at an ε; regrets are infinite where the algorithm cannot be that private."""
 
     epsilon: float
@@ -42,11 +43,6 @@ class Found:
     low: float
     high: float
     tried: list[Tried]
-
-    def as_data(self) -> dict[str, Any]:
-        """It as plain data."""
-        ends = {"epsilon": self.epsilon, "low": self.low, "high": self.high}
-        return ends | {"tried": [one._asdict() for one in self.tried]}
 
 
 Measure = Callable[[float], Tried]

@@ -9,7 +9,7 @@ import numpy as np
 
 from privbandits_cli.analysis import off_policy, simulated_logs
 from privbandits_cli.analysis.format import counted, csv_text
-from privbandits_cli.analysis.off_policy import Estimate, Log, new_log
+from privbandits_cli.analysis.off_policy import Estimate, Log
 from privbandits_cli.data.logs import Logged, logged
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import suggestion
@@ -70,8 +70,7 @@ def evaluate(
     probabilities = _probabilities(policy, found)
     if predictions is not None:
         predictions = _by_name(predictions, "predictions", found)
-    log = new_log(found.rows, found.actions, found.rewards, found.propensities, len(found.classes))
-    log = log._replace(names=found.classes)
+    log = Log(found.rows, found.actions, found.rewards, found.propensities, len(found.classes), found.classes)
     off_policy.check_policy(probabilities, (len(log.rewards), log.n_actions))
     estimates = [{"estimator": "logged", **off_policy.on_policy(log, confidence)._asdict()}]
     for name, estimator in ESTIMATORS.items():

@@ -34,6 +34,16 @@ def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str,
     ]
 
 
+def audits(experiment: Experiment, alpha: float, budget: int, seed: int) -> list[dict[str, Any]]:
+    """The audit of each algorithm of an experiment, in its order."""
+    from privbandits_cli.audit.auditor import audit
+
+    return [
+        {"algorithm": title} | vars(audit(algorithm, setting, alpha, budget, seed))
+        for title, algorithm, setting in titled_algorithms(experiment)
+    ]
+
+
 def profiles(experiment: Experiment) -> Iterator[Profile]:
     """The privacy profile of each private algorithm of an experiment, in its order, at the δ of DELTAS."""
     for title, algorithm, setting in titled_algorithms(experiment):
@@ -59,14 +69,10 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, 
             assert isinstance(algorithm, Algorithm)
             if (i % stages, algorithm.identity()) not in tunings:  # equal parameters may cost more on another set
                 tunings.add((i % stages, algorithm.identity()))
-                title = Name(_title(variant), notes).noted(over)
+                title = Name(variant.title, notes).noted(over)
                 adversary = f" against {matchup.adversary.named()}" if title in titles else ""
                 yield title + adversary, algorithm, matchup.setting
                 titles.add(title)
-
-
-def _title(variant: Variant) -> str:
-    return variant.label or variant.parameters.title
 
 
 def _notes(variants: Sequence[Variant]) -> list[dict[str, str]]:
@@ -74,7 +80,7 @@ def _notes(variants: Sequence[Variant]) -> list[dict[str, str]]:
     every = [flat(variant.parameters.described()) for variant in variants]
     notes = []
     for variant, own in zip(variants, every, strict=True):
-        kin = [other for other, at in zip(every, variants, strict=True) if _title(at) == _title(variant)]
+        kin = [other for other, at in zip(every, variants, strict=True) if at.title == variant.title]
         differ = {name: value for name, value in own.items() if any(one.get(name) != value for one in kin)}
         budgets = {name: value for name, value in differ.items() if name.rpartition(".")[2] == "epsilon"}
         shown = variant.swept or budgets or differ

@@ -24,8 +24,6 @@ from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.experiment.received import INCLUDED
 from privbandits_cli.figures import write
-from privbandits_cli.games import best_arm
-from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import messages
 
 FIGURES = ("pdf", "png", "svg")
@@ -259,31 +257,23 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
         done, wanted = store.progress(plan)
         return facts | {"trials": wanted, "done": done}
     final = []
-    for curve in plan.curves:
-        trials, x = store.regrets(curve, plan.trials)
-        if len(trials):
-            names = {"adversary": curve.adversary.name, "algorithm": curve.algorithm.name, "label": curve.label}
-            if summary.stops(plan):
-                numbers = _stopped(plan, curve, x)
-            else:
-                numbers = {"regret": float(summary.summarised(plan, trials, x[:, -1:])["regret"][0])}
-            final.append(names | numbers | {"trials": len(trials)})
+    for key, numbers in finals(plan, store).items():
+        curve = plan.by_key[key]
+        names = {"adversary": curve.adversary.name, "algorithm": curve.algorithm.name, "label": curve.label}
+        final.append(names | numbers)
     return facts | {"final": final}
 
 
-def _stopped(plan: Plan, curve: Curve, x: Floats) -> dict[str, float | None]:
-    """The columns of a curve in stopping.csv; None where a cell is empty."""
-    found = stopping.of_curve(curve, best_arm.outcomes(x), curve.algorithm.guarantee(curve.setting))
-    return {name: None if value == "" else value for name, value in found.items()}
-
-
-def stopped(plan: Plan, store: Store) -> dict[str, dict[str, float | None]]:
-    """The numbers of each curve of the game best_arm that has trials, by its key."""
-    found = {}
-    for curve in plan.curves:
-        trials, x = store.regrets(curve, plan.trials)
-        if len(trials):
-            found[curve.key] = _stopped(plan, curve, x) | {"trials": len(trials)}
+def finals(plan: Plan, store: Store) -> dict[str, dict[str, float | None]]:
+    """The numbers of each curve that has trials, by its key: the regret, or what stopping.csv has, None if empty."""
+    found: dict[str, dict[str, float | None]] = {}
+    for curve, trials, x in summary.played(plan, store):
+        if summary.stops(plan):
+            columns = stopping.of_curve(curve, x)
+            found[curve.key] = {name: None if value == "" else value for name, value in columns.items()}
+        else:
+            found[curve.key] = {"regret": float(summary.summarised(plan, trials, x[:, -1:])["regret"][0])}
+        found[curve.key]["trials"] = len(trials)
     return found
 
 

@@ -47,7 +47,7 @@ def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
     """
     one, other = _scored(a, b)
     seeds = [read_config(folder).get("seed", math.nan) for folder in (a, b)]
-    return [_difference(key, one.get(key), other.get(key), seeds[0] == seeds[1], tolerance) for key in {**one, **other}]
+    return [_difference(one.get(key), other.get(key), seeds[0] == seeds[1], tolerance) for key in {**one, **other}]
 
 
 def of_times(a: Path, b: Path) -> bool:
@@ -69,9 +69,7 @@ def _scored(a: Path, b: Path) -> list[dict[Identity, Measured]]:
     ]
 
 
-def _difference(
-    key: Identity, a: Measured | None, b: Measured | None, seeded_alike: bool, tolerance: float
-) -> Difference:
+def _difference(a: Measured | None, b: Measured | None, seeded_alike: bool, tolerance: float) -> Difference:
     found = a or b
     assert found is not None
     if a is None or b is None or not a.finals or not b.finals:

@@ -13,7 +13,6 @@ import numpy as np
 
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.stopping import clopper_pearson
-from privbandits_cli.numerics.types import Floats
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,10 @@ def share(count: int, of: int) -> Share:
 def median(values: Sequence[float]) -> Median:
     """The median, of at least one number."""
     own = tuple(sorted(values))
-    known = Median(middle(np.array(own)), 0.0, len(own), values=own)
+    known = Median(float(np.median(own)), 0.0, len(own), values=own)
     low, high = known.sure(0.95)
     error = (high - low) / (2 * 1.96)
     return Median(known.value, error if math.isfinite(error) else math.inf, len(own), values=own)
-
-
-def middle(own: Floats) -> float:
-    """The median of sorted numbers, of which some may be infinite."""
-    n = len(own)
-    return float(own[n // 2] if n % 2 else 0.5 * (own[n // 2 - 1] + own[n // 2]))
 
 
 def outside(n: int, confidence: float) -> int:

@@ -9,10 +9,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from privbandits_cli.accounting.guarantee import Status
 from privbandits_cli.experiment.document import parse
 from privbandits_cli.experiment.errors import translated
 from privbandits_cli.experiment.keys import Keys
@@ -35,6 +36,7 @@ STOPPING = ("capped", *TIMES, *ERRORS, "lower_2023", "lower_2025")
 SUMMARY_STOPPED = (*IDENTITY, "round", *STOPPED)
 TABLES = ("summary.csv", "final.csv", "stopping.csv")  # the last one in the game best_arm only
 UNNAMED = {"experiment": "unnamed", "horizon": 1, "trials": 1, "adversary": None, "algorithms": None}
+Number = float | Literal["inf"]  # the text in JSON, which has no infinity
 
 
 class _Part(BaseModel):
@@ -76,25 +78,31 @@ class _Curve(_Part):
     theory: _Theory | str | None = None
 
 
-class _Bound(_Part):
-    epsilon: float
-    delta: float
-    source: str
-    status: str
-    lower: bool
-    neighbours: str
-    unit: str
-    view: str
+class Bound(_Part, json_schema_extra={"additionalProperties": False}):
+    """A bound on ε."""
+
+    epsilon: Number = Field(description="in nats")
+    delta: float = Field(ge=0, lt=1)
+    source: str = Field(description="the theorem, or whose derivation it is")
+    status: Status = Field(description="paper: as printed; proved; exact: the value itself; numeric: computed only")
+    lower: bool = Field(description="an attack: no smaller ε is true")
+    neighbours: str = Field(description="which inputs are indistinguishable")
+    unit: str = Field(description="what one unit of the input is")
+    view: str = Field(description="what the observer sees")
 
 
-class _Block(_Part):
-    algorithm: str
-    mechanism: str
-    delta: float
-    upper: float | None
-    lower: float | None
-    bounds: list[_Bound]
-    notes: list[str]
+class Block(_Part, json_schema_extra={"additionalProperties": False}):
+    """The privacy of one algorithm, as `privbandits privacy CONFIG --json` prints it."""
+
+    algorithm: str = Field(description="its name, with what distinguishes it from others of the experiment")
+    delta: float = Field(description="the δ of `upper` and `lower`")
+    leading: Bound | None = Field(description="the bound to quote; null: none is proved")
+    mechanism: str = Field(description="the noise, in words")
+    upper: Number | None = Field(description="the true ε at `delta` is at most this")
+    lower: Number | None = Field(description="and at least this")
+    facts: dict[str, Number] = Field(description="numbers that the parameters imply")
+    bounds: list[Bound] = Field(description="all that is known")
+    notes: list[str] = Field(description="corrections to the paper, and cautions")
 
 
 class _Git(_Part):
@@ -118,7 +126,7 @@ class _Manifest(_Part):
     git: _Git | None = None
     included: list[_Included] = []
     jobs: int = 0
-    ledger: list[_Block] | str | None = None
+    ledger: list[Block] | str | None = None
     machine: dict[str, str] = {}
     note: str = ""
     sha256: dict[str, str] = {}
@@ -130,6 +138,14 @@ class _Manifest(_Part):
 class _Players(_Part):
     adversary: dict[str, Any]
     algorithm: dict[str, Any]
+
+
+def folders_at(path: Path) -> list[Path]:
+    """The results folder at a path, or those in it; ValueError if there is none."""
+    found = [path] if (path / "summary.csv").exists() else sorted(file.parent for file in path.glob("*/summary.csv"))
+    if not found:
+        raise ValueError(f"{path}: no summary.csv here or in a subfolder; run an experiment first")
+    return found
 
 
 def rows_of(path: Path, *tables: Iterable[str]) -> Iterator[dict[str, str]]:

@@ -9,10 +9,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.folder import TABLES, file_sha256
 from privbandits_cli.analysis.rates import theory
+from privbandits_cli.analysis.summary import played
 from privbandits_cli.engine.store import Store, source_hash
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.plan import Curve, Plan
@@ -29,7 +29,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
     wanted = len(plan.curves) * plan.trials
     done = store.count(plan.curves, range(plan.trials))
     tables = [path for path in (store.folder / name for name in TABLES) if path.exists()]
-    resolved, promised = plan.experiment.resolved(), plan.guarantees
+    resolved = plan.experiment.resolved()
     return {
         "schema": SCHEMA,
         "experiment": plan.name,
@@ -49,31 +49,31 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         "machine": {"cpu": cpu(), "system": platform.platform()},
         "bit_generator": "SFC64",
         "sha256": {path.name: file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
-        "curves": {curve.key: _names(curve, promised[curve.key]) | _converted(plan, curve) for curve in plan.curves},
+        "curves": {curve.key: _names(curve) | _converted(plan, curve) for curve in plan.curves},
         "privacy": [
             {
                 "algorithm": curves[0].label,
                 "setting": settings.swept(plan.experiment.keys, curves[0].setting),
                 "curves": [curve.key for curve in curves],
-                "guarantee": guarantee.described() if guarantee else None,
+                "guarantee": curves[0].guarantee.described() if curves[0].guarantee else None,
                 "facts": curves[0].algorithm.facts(curves[0].setting),
             }
-            for curves, guarantee in _guarantees(plan)
+            for curves in _alike(plan)
         ],
         "accuracy": None if plan.is_part else _accuracy(plan, store),
         "note": "Seeded noise: a simulation, which protects nobody's data.",
     }
 
 
-def _guarantees(plan: Plan) -> list[tuple[list[Curve], Guarantee | None]]:
-    """The curves of each tuned algorithm in each setting, and what it promises there."""
+def _alike(plan: Plan) -> list[list[Curve]]:
+    """The curves of each tuned algorithm in each setting."""
     found: dict[tuple[str, Setting], list[Curve]] = {}
     for curve in plan.curves:
         found.setdefault((curve.algorithm.identity(), curve.setting), []).append(curve)
-    return [(curves, plan.guarantees[curves[0].key]) for curves in found.values()]
+    return list(found.values())
 
 
-def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
+def _names(curve: Curve) -> dict[str, Any]:
     """The names of a curve in their parts, its swept parameters and its guarantee: figures need no plan to draw it."""
     title, label, apart = curve.adversary_title, curve.label, dict(curve.apart)
     algorithm = {"family": label.base, "notes": list(label.brackets), "swept": dict(curve.own), "apart": apart}
@@ -82,7 +82,7 @@ def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
         "adversary": {"title": title.base, "notes": list(title.brackets), "swept": dict(curve.game)},
         "algorithm": algorithm,
         "panel": curve.panel,
-        **{name: getattr(promised, name, None) for name in ("epsilon", "delta", "status")},
+        **{name: getattr(curve.guarantee, name, None) for name in ("epsilon", "delta", "status")},
         **(
             {"theory": _theory(curve)} if own else {}
         ),  # who draws it later may not have, or not trust, the users' files
@@ -117,11 +117,9 @@ def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
         return None
     factor, confidence = statistics.median_of_means_accuracy(chosen.groups, plan.trials)
     radii: dict[str, dict[str, float]] = {}
-    for curve in plan.curves:
-        _, x = store.regrets(curve, plan.trials)
-        if len(x):
-            adversary = curve.adversary_label or curve.adversary.name
-            radii.setdefault(adversary, {})[curve.label] = factor * float(statistics.sd(x[:, -1:])[0])
+    for curve, _, x in played(plan, store):
+        adversary = curve.adversary_label or curve.adversary.name
+        radii.setdefault(adversary, {})[curve.label] = factor * float(statistics.sd(x[:, -1:])[0])
     return {
         "source": "Tossou & Dimitrakakis 2017, Proposition 4.1, with the sample sd for sigma",
         "confidence": confidence,

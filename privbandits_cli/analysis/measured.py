@@ -20,7 +20,7 @@ from privbandits_cli.analysis.folder import (
     rows_of,
 )
 from privbandits_cli.experiment.config import Experiment
-from privbandits_cli.experiment.consistency import foreign_keys
+from privbandits_cli.experiment.consistency import GAME, foreign_keys
 from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.experiment.variants import flat
@@ -29,7 +29,7 @@ Identity = tuple[str, ...]
 AGAIN = "run the experiment again"
 
 # The keys, besides players and trials, that must be unchanged for the numbers to belong to this experiment.
-SAME = ("game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "confidence", "seed")
+SAME = (*GAME, "seed")
 
 
 @dataclass(frozen=True)

@@ -45,16 +45,15 @@ from privbandits_cli.numerics.types import Floats, Ints
 ROUNDING = 1e-6  # by which a sum of probabilities may miss 1: those of a file may have 32 bits
 FEW_ROWS = 20.0  # on which a standard error rests, below which Chernoff's bound is used, too
 UNEXPLAINED = 1e-10  # a column has no coefficient if earlier columns leave no larger part of it unexplained
-Check = tuple[NDArray[np.bool_] | np.bool_, Callable[[int], str]]  # rows `[n]` that are right; the error of row i
 
 
 class Log(NamedTuple):
-    """What was logged; made by `new_log`, which checks it."""
+    """What was logged, n rows of finite numbers."""
 
     features: Floats  # of the context, [n, p], or of every action, [n, K, p]
-    actions: Ints  # [n], from 0
+    actions: Ints  # [n], from 0 to K - 1
     rewards: Floats  # [n]
-    propensities: Floats  # [n], of the actions that were played
+    propensities: Floats  # [n], of the actions that were played; above 0 and at most 1
     n_actions: int  # K
     names: tuple[str, ...] = ()  # of the actions, for messages; empty: their numbers
 
@@ -72,39 +71,11 @@ class Estimate(NamedTuple):
     error_rows: float  # the rows that the standard error rests on; of few the interval is longer than it says
 
 
-def new_log(features: Floats, actions: Ints, rewards: Floats, propensities: Floats, n_actions: int) -> Log:
-    """A log from features `[n, p]` or `[n, K, p]` and columns `[n]`; ValueError names the first wrong row, from 1."""
-    features, rewards = np.asarray(features, np.float64), np.asarray(rewards, np.float64)
-    played, chance = np.asarray(actions, np.float64), np.asarray(propensities, np.float64)
-    n = len(features)
-    if not n:
-        raise ValueError("the log has no rows")
-    if features.ndim not in (2, 3) or (features.ndim == 3 and features.shape[1] != n_actions):
-        raise ValueError(f"features have shape {features.shape}, but need [n, p], or [n, K, p] with K = {n_actions}")
-    for name, column in (("actions", played), ("rewards", rewards), ("propensities", chance)):
-        if column.shape != (n,):
-            raise ValueError(f"{name} have shape {column.shape}, but there are {counted(n, 'row')} of features")
-    check_rows(
-        (np.isfinite(features).reshape(n, -1).all(axis=1), lambda i: "a feature is not a finite number"),
-        (
-            (played >= 0) & (played < n_actions) & (played == np.floor(played)),
-            lambda i: f"the action is {exact(played[i])}, but actions are whole numbers from 0 to {n_actions - 1}",
-        ),
-        (np.isfinite(rewards), lambda i: f"the reward is {exact(rewards[i])}, not a finite number"),
-        (
-            (chance > 0) & (chance <= 1),
-            lambda i: f"the propensity is {exact(chance[i])}, but a probability above 0 and at most 1 is needed",
-        ),
-    )
-    return Log(features, played.astype(np.int64), rewards, chance, n_actions)
-
-
-def check_rows(*checks: Check) -> None:
-    """Raise ValueError for the first row that is not right."""
-    found = [(int(np.argmin(right)), k) for k, (right, _) in enumerate(checks) if not np.all(right)]
-    if found:
-        i, k = min(found)
-        raise ValueError(f"row {i + 1}: {checks[k][1](i)}")
+def check_rows(right: NDArray[np.bool_] | np.bool_, what: Callable[[int], str]) -> None:
+    """Raise ValueError with what is wrong with the first row, from 1, that is not right, `[n]`."""
+    if not right.all():
+        i = int(np.argmin(right))
+        raise ValueError(f"row {i + 1}: {what(i)}")
 
 
 # ------------------------------------------------------------------------------------------ estimates
@@ -206,7 +177,6 @@ def _chernoff(rewards: Floats, weights: Floats, confidence: float) -> tuple[floa
 def _weights(log: Log, policy: Floats, needed: int = 0) -> Floats:
     """The weight of each row; ValueError if the policy may play the logged action in fewer rows than needed."""
     n = len(log.rewards)
-    check_policy(policy, (n, log.n_actions))
     weights: Floats = policy[np.arange(n), log.actions] / log.propensities
     used = int(np.count_nonzero(weights))
     if used < needed:
@@ -222,10 +192,8 @@ def check_policy(policy: Floats, shape: tuple[int, int]) -> None:
             f"the policy has shape {policy.shape}, but needs a probability for each row and action, {shape}"
         )
     sums = policy.sum(axis=1)
-    check_rows(
-        ((policy >= 0).all(axis=1), lambda i: "the policy has a number that is no probability"),
-        (np.abs(sums - 1) <= ROUNDING, lambda i: f"the policy's probabilities add up to {sums[i]:.9g}, not to 1"),
-    )
+    check_rows((policy >= 0).all(axis=1), lambda i: "the policy has a number that is no probability")
+    check_rows(np.abs(sums - 1) <= ROUNDING, lambda i: f"the policy's probabilities add up to {sums[i]:.9g}, not to 1")
 
 
 # ------------------------------------------------------------------------------------------ the linear model
@@ -237,7 +205,7 @@ def _model(log: Log, policy: Floats, predictions: Floats | None) -> tuple[Floats
         return fitted(log, policy)
     if predictions.shape != policy.shape:
         raise ValueError(f"predictions have shape {predictions.shape}, but the policy has {policy.shape}")
-    check_rows((np.isfinite(predictions).all(axis=1), lambda i: "a prediction is not a finite number"))
+    check_rows(np.isfinite(predictions).all(axis=1), lambda i: "a prediction is not a finite number")
     return predictions, np.zeros(len(policy))
 
 

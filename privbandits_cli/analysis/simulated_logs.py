@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.analysis.off_policy import Log, check_policy, check_rows, new_log
+from privbandits_cli.analysis.off_policy import Log, check_policy, check_rows
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games.contextual import Adversary, Law, Setting
 from privbandits_cli.games.drawing import fill_of
@@ -57,14 +57,9 @@ def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:
     law, place, rows, numbers = REWARDS[world.law], [*REWARDS].index(world.law), np.arange(n), np.empty(n)
     check_policy(logging, (n, k))
     allowed = (world.means >= law.lowest_mean - SLACK) & (world.means <= law.largest + SLACK)
-    check_rows((allowed.all(axis=1), lambda i: f"{world.law} rewards cannot have the means {world.means[i]}"))
+    check_rows(allowed.all(axis=1), lambda i: f"{world.law} rewards cannot have the means {world.means[i]}")
     uniform = stream(seed, "off-policy actions", trial=trial).random((n, 1))
     actions = (np.cumsum(logging, axis=1)[:, :-1] <= uniform).sum(axis=1)
     fill_of(law.kind, stream(seed, "off-policy rewards", trial=trial))(numbers)
     rewards = [reward(place, mean, number) for mean, number in zip(world.means[rows, actions], numbers, strict=True)]
-    return new_log(world.features, actions, np.array(rewards), logging[rows, actions], k)
-
-
-def value_in(world: World, policy: Floats) -> float:
-    """The true value of a policy `[n, K]` in the contexts of a world."""
-    return float((policy * world.means).sum(axis=1).mean())
+    return Log(world.features, actions, np.array(rewards), logging[rows, actions], k)

@@ -1,4 +1,4 @@
-"""Statistics of regrets: matrix `[trials, checkpoints]` in, vector `[checkpoints]` out, rounds as the unit."""
+"""Statistics that NumPy lacks: regrets `[trials, checkpoints]` in, vector `[checkpoints]` out, rounds as the unit."""
 
 import math
 from collections.abc import Callable
@@ -13,29 +13,9 @@ from privbandits_cli.numerics.types import Floats
 FEWEST_TRIALS = 8
 
 
-def mean(x: Floats) -> Floats:
-    """The mean over trials."""
-    return np.asarray(x.mean(axis=0))
-
-
-def median(x: Floats) -> Floats:
-    """The median over trials."""
-    return np.asarray(np.median(x, axis=0))
-
-
 def sd(x: Floats) -> Floats:
     """The sample standard deviation over trials; 0 for a single trial."""
     return x.std(axis=0, ddof=1) if len(x) > 1 else np.zeros(x.shape[1])
-
-
-def quantiles(x: Floats, *q: float) -> Floats:
-    """The q-quantiles over trials `[quantiles, checkpoints]`, linear between order statistics."""
-    return np.asarray(np.quantile(x, q, axis=0))
-
-
-def quantile(x: Floats, level: float, axis: int = 0) -> Floats:
-    """The quantile at this level over trials, linear between order statistics."""
-    return np.asarray(np.quantile(x, level, axis=axis))
 
 
 def cvar(x: Floats, level: float, axis: int = 0) -> Floats:

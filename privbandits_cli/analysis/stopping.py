@@ -14,6 +14,7 @@ from privbandits_cli.games import bandit, best_arm
 from privbandits_cli.games.best_arm import Outcomes
 from privbandits_cli.games.players import Setting
 from privbandits_cli.identification import times
+from privbandits_cli.numerics.types import Floats
 
 CONFIDENCE = 0.95
 
@@ -39,12 +40,13 @@ def at_checkpoints(curve: Curve, found: Outcomes) -> Iterator[dict[str, Any]]:
         yield dict(zip(STOPPED, (stopped, wrong, *interval, mean), strict=True))
 
 
-def of_curve(curve: Curve, found: Outcomes, promised: Guarantee | None) -> dict[str, Any]:
-    """The columns STOPPING. A trial at the cap has the cap for its time, and counts as one that is not wrong."""
+def of_curve(curve: Curve, x: Floats) -> dict[str, Any]:
+    """The columns STOPPING, of stored trials. One at the cap has the cap for its time, and counts as not wrong."""
+    found, promised = best_arm.outcomes(x), curve.algorithm.guarantee(curve.setting)
     n = len(found.pulls)
     pulls = found.pulls[:, None].astype(float)
     mean, sd = float(pulls.mean()), float(statistics.sd(pulls)[0])
-    spread = statistics.quantiles(pulls, 0.1, 0.5, 0.9, 0.99)[:, 0].tolist()
+    spread = np.quantile(pulls[:, 0], (0.1, 0.5, 0.9, 0.99)).tolist()
     wrong = int(np.sum(~found.capped & (found.regrets[:, -1] > 0)))
     lower = lower_bounds(curve, promised) or ("", "")
     numbers = int(found.capped.sum()), mean, sd / n**0.5, *spread, wrong, *clopper_pearson(wrong, n), *lower

@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics, stopping
 from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, PULLS, STATISTICS, STOPPED, STOPPING
 from privbandits_cli.analysis.format import csv_text
-from privbandits_cli.engine.store import Store
+from privbandits_cli.engine.store import Store, Trials
 from privbandits_cli.experiment.keys import LEVEL, Summary
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games import best_arm
@@ -26,6 +25,14 @@ def swept_columns(plan: Plan) -> list[str]:
 def stops(plan: Plan) -> bool:
     """Whether its learners stop: the game is best_arm."""
     return plan.experiment.keys.game == "best_arm"
+
+
+def played(plan: Plan, store: Store) -> Iterator[tuple[Curve, Trials, Floats]]:
+    """The curves that have trials, each with these and their regrets `[trials, checkpoints]`."""
+    for curve in plan.curves:
+        trials, x = store.regrets(curve, plan.trials)
+        if len(trials):
+            yield curve, trials, x
 
 
 def tables(plan: Plan, store: Store) -> Iterator[tuple[str, Iterable[str]]]:
@@ -66,13 +73,11 @@ def final_csv(plan: Plan, store: Store) -> Iterator[str]:
     swept, columns = swept_columns(plan), (*PULLS, "regret") if stops(plan) else ("regret",)
     names = [name for name in (*CURVE, "panel") if name not in swept]
     yield csv_text([(*names, "trial", *columns, *swept)])
-    for curve in plan.curves:
-        trials, x = store.regrets(curve, plan.trials)
-        if len(trials):
-            shared = _shared(plan, curve)
-            before, after = [shared[name] for name in names], [shared.get(name, "") for name in swept]
-            finals = _answers(best_arm.outcomes(x)) if stops(plan) else x[:, -1:].tolist()
-            yield csv_text([*before, trial, *own, *after] for trial, own in zip(trials.tolist(), finals, strict=True))
+    for curve, trials, x in played(plan, store):
+        shared = _shared(plan, curve)
+        before, after = [shared[name] for name in names], [shared.get(name, "") for name in swept]
+        finals = _answers(best_arm.outcomes(x)) if stops(plan) else x[:, -1:].tolist()
+        yield csv_text([*before, trial, *own, *after] for trial, own in zip(trials.tolist(), finals, strict=True))
 
 
 def _answers(found: best_arm.Outcomes) -> Iterator[list[Any]]:
@@ -81,18 +86,12 @@ def _answers(found: best_arm.Outcomes) -> Iterator[list[Any]]:
 
 
 def _stopping_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
-    for curve in plan.curves:
-        trials, x = store.regrets(curve, plan.trials)
-        if len(trials):
-            numbers = stopping.of_curve(curve, best_arm.outcomes(x), curve.algorithm.guarantee(curve.setting))
-            yield _described(plan, curve) | {"trials": len(trials)} | numbers
+    for curve, trials, x in played(plan, store):
+        yield _described(plan, curve) | {"trials": len(trials)} | stopping.of_curve(curve, x)
 
 
 def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
-    for curve in plan.curves:
-        trials, x = store.regrets(curve, plan.trials)
-        if len(trials) == 0:
-            continue
+    for curve, trials, x in played(plan, store):
         shared, rounds = _described(plan, curve) | {"trials": len(trials)}, curve.checkpoints.tolist()
         if stops(plan):
             rows = stopping.at_checkpoints(curve, best_arm.outcomes(x))
@@ -109,16 +108,16 @@ def _described(plan: Plan, curve: Curve) -> dict[str, Any]:
     return _shared(plan, curve) | {"parameters": parameters}
 
 
-def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Floats]:
+def summarised(plan: Plan, trials: Trials, x: Floats) -> dict[str, Floats]:
     """The statistics of one curve's regrets `[trials, checkpoints]`, by column of summary.csv."""
     chosen = plan.experiment.keys.summary
     if chosen.centre == "median_of_means":
         centre = statistics.median_of_means(x, statistics.groups_of(trials, plan.trials, chosen.groups))
     else:
-        centre = _statistic(chosen)(x)
+        centre = _statistic(chosen)(x, axis=0)
     below, above = statistics.split_gini(x, centre)
-    q05, q50, q95 = statistics.quantiles(x, 0.05, 0.5, 0.95)
-    found = (centre, below, above, statistics.mean(x), statistics.sd(x), q05, q50, q95)
+    q05, q50, q95 = np.quantile(x, (0.05, 0.5, 0.95), axis=0)
+    found = (centre, below, above, x.mean(axis=0), statistics.sd(x), q05, q50, q95)
     columns = dict(zip(STATISTICS, found, strict=True))
     if chosen.bars == "bootstrap" or chosen.tail:
         of = _statistic(chosen) if chosen.tail else np.mean
@@ -128,18 +127,21 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
 
 
 def _statistic(chosen: Summary) -> Callable[..., Floats]:
-    """The centre as a function of regrets `[trials, checkpoints]`."""
-    if chosen.tail:
-        of = {"cvar": statistics.cvar, "quantile": statistics.quantile}[chosen.centre]
-        return partial(of, level=LEVEL if chosen.level is None else chosen.level)
-    return {"mean": statistics.mean, "median": statistics.median}[chosen.centre]
+    """The centre as a function of regrets `[trials, checkpoints]`, and of the `axis` of the trials."""
+    level = LEVEL if chosen.level is None else chosen.level
+    of: dict[str, Callable[..., Floats]] = {
+        "mean": np.mean,
+        "median": np.median,
+        "cvar": partial(statistics.cvar, level=level),
+        "quantile": partial(np.quantile, q=level),
+    }
+    return of[chosen.centre]
 
 
 def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     """The columns that have one value for all rows of a curve."""
     panel = curve.title.without(plan.experiment.keys.plot.folded).in_symbols()
-    promised = plan.guarantees[curve.key]
-    guarantee = (getattr(promised, name, None) for name in ("epsilon", "delta", "status"))
+    guarantee = (getattr(curve.guarantee, name, None) for name in ("epsilon", "delta", "status"))
     names = (curve.key, curve.adversary.name, curve.algorithm.name, curve.label, panel, curve.label.base, *guarantee)
     shared = {"experiment": plan.name} | dict(zip((*CURVE, *NAMES), names, strict=True))
     shared["rounds_per_person"] = curve.setting.rounds_per_person

@@ -12,6 +12,7 @@ from privbandits_cli.analysis.folder import UNNAMED
 from privbandits_cli.analysis.measured import AGAIN, Measured
 from privbandits_cli.analysis.rates import LOWER_2023, LOWER_2025, Rate, Theory, pure_epsilon, theory
 from privbandits_cli.analysis.stopping import least_times
+from privbandits_cli.experiment.consistency import GAME
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.received import Trust
 from privbandits_cli.experiment.settings import settings, sized
@@ -19,9 +20,6 @@ from privbandits_cli.games import bandit
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry
-
-# The keys of a config that determine the setting to which theorems apply.
-GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon", "confidence")
 
 
 class Game(NamedTuple):

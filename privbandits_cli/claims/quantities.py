@@ -127,7 +127,7 @@ def _share(curves: Sequence[Curve], scope: Scope, found: Results, holds: Callabl
 
 def _slowest(curves: Sequence[Curve], scope: Scope, found: Results) -> Curve:
     """The curve with the largest median time; without `the worst` in the claim there must be only one."""
-    return max(_single(curves, scope), key=lambda curve: counts.middle(np.sort(_times(found.of(curve)))))
+    return max(_single(curves, scope), key=lambda curve: float(np.median(_times(found.of(curve)))))
 
 
 def _times(measured: Measured) -> list[float]:

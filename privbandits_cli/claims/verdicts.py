@@ -1,17 +1,13 @@
 """Claims and results -> verdicts: whether the trials support what the paper claims.
 
 A claim HOLDS or FAILS if the 95 % confidence interval lies on one side of its limit. The confidence is joint over all
-comparisons of the claim (Bonferroni). The interval is for the mean regret over trials, by Student's t, and two sides
-are compared trial by trial: the curves of an experiment share random numbers, but its trials are independent. Before
-the horizon only means and deviations are recorded, so the two standard errors are added, which is valid under any
-dependence, and one trial is taken to be as far from the mean as they allow. A verdict that one further trial, twice as
-far from the mean as any so far, would change is not left to Student's t: it takes an interval that holds for regrets of
-any law between their known limits. A slope is that of log mean regret, fitted by least squares, with the standard error
-of `estimates.slope_of` and the t quantile of one of its points. The worst value of a parameter is the one with the
-highest mean, as in the figures.
+comparisons of the claim (Bonferroni). The intervals are those of `analysis.estimates`: paired by trial, or, before the
+horizon, where only means and deviations are recorded, with the standard errors added, which is valid under any
+dependence. A verdict that one further trial could change takes the interval for regrets of any law. The worst value of
+a parameter is the one with the highest mean, as in the figures.
 
-In the game best_arm, times take the place of regrets. Shares of trials have the interval of Clopper & Pearson, and
-medians that of order statistics; for two of them, the intervals of both are joined (Bonferroni).
+In the game best_arm, times take the place of regrets. Shares of trials and medians have the intervals of
+`analysis.counts`. The intervals of two are joined (Bonferroni), which is valid although they share trials.
 """
 
 import math

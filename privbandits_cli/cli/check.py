@@ -69,6 +69,7 @@ def check(
       privbandits check results/mine --config mine.yaml
     """
     from privbandits_cli.actions import check
+    from privbandits_cli.analysis.folder import folders_at
     from privbandits_cli.experiment.files import write_atomically
     from privbandits_cli.experiment.received import Trust
 
@@ -77,8 +78,16 @@ def check(
     if as_json:
         print(dumps(check.as_data(checked, silent)))
     else:
-        one = (path / "summary.csv").exists()
-        _print(checked, silent, [] if one else check.unknown(path, silent, config), config)
+        folders = folders_at(path)
+        small = [folder.name for folder in folders if check.is_smoke(folder)]
+        rest = [name for name in silent if name not in small]
+        unknown = [] if folders == [path] else check.unknown(path, rest, config)
+        groups = {
+            "without claims": [name for name in rest if name not in unknown],
+            f"without a config in {config}": unknown,
+            "smoke runs, small versions, while claims are about full experiments": small,
+        }
+        _print(checked, groups)
     table = path / check.TABLE
     if write:
         write_atomically(table, f"{check.markdown(checked)}\n".encode())
@@ -89,7 +98,7 @@ def check(
     raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
 
 
-def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequence[str]", config: Path) -> None:
+def _print(checked: "Sequence[Checked]", groups: "Mapping[str, Sequence[str]]") -> None:
     from privbandits_cli.actions.check import counts
 
     for one in checked:
@@ -103,8 +112,7 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequ
     found = counts(checked)
     n = sum(found.values())
     print(counted(n, "claim") + ": " + ", ".join(f"{n} {name}" for name, n in found.items()))
-    plain = [name for name in silent if name not in unknown]
-    for head, names in (("without claims", plain), (f"without a config in {config}", unknown)):
+    for head, names in groups.items():
         if names:
             print(filled(f"{head}: {', '.join(names)}", further="  "))
 

@@ -11,12 +11,14 @@ from privbandits_cli.cli.app import app, fail, fitted, reported
 from privbandits_cli.cli.options import Claims, Looked, Trusted
 
 DAMAGED = ValueError, KeyError, TypeError, ArithmeticError, OSError  # what files raise that are not as a run wrote them
-Where = Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")]
+Folders = Annotated[
+    list[Path] | None, typer.Argument(help="Results folders, or folders of results folders; by default results.")
+]
 
 
 @app.command()
 def plot(
-    path: Where = Path("results"),
+    path: Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")] = Path("results"),
     kind: Annotated[str, typer.Option(help="regret, distribution, against=PARAMETER or paired.")] = "regret",
     formats: Annotated[
         str, typer.Option("--format", help="pdf, pgf, png, svg: file formats, separated by commas.")
@@ -72,17 +74,15 @@ def plot(
 
 def _folders(path: Path) -> list[Path]:
     """The results folders at a path."""
-    folders = [path] if (path / "summary.csv").exists() else sorted(p.parent for p in path.glob("*/summary.csv"))
-    if not folders:
-        raise fail(f"{path}: no summary.csv here or in a subfolder; run an experiment first")
-    return folders
+    from privbandits_cli.analysis.folder import folders_at
+
+    with reported(ValueError):
+        return folders_at(path)
 
 
 @app.command()
 def report(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(help="Results folders, or folders of results folders; by default results.")
-    ] = None,
+    paths: Folders = None,
     config: Claims = Path("configs"),
     parquet: Annotated[
         Path | None, typer.Option(metavar="FILE.parquet", help="Write only this: one table of all regrets.")
@@ -161,9 +161,7 @@ def _write_parquet(folders: list[Path], file: Path) -> None:
 
 @app.command()
 def cite(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(help="Results folders, or folders of results folders; by default results.")
-    ] = None,
+    paths: Folders = None,
     config: Claims = Path("configs"),
 ) -> None:
     """Print BibTeX of what results folders used.

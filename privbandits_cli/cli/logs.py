@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import app, dumps, fail, reported
-from privbandits_cli.cli.options import AsJson, level
+from privbandits_cli.cli.options import AsJson, check_new, level
 
 
 @app.command()
@@ -64,10 +64,10 @@ def evaluate(
     chosen = None if features is None else [name for text in features.split(",") if (name := text.strip())]
     if not log.exists():
         raise fail(f"{log}: no such file")
-    if out is not None and not out.resolve().parent.is_dir():
-        raise fail(f"{out}: no such folder: {out.parent}")
-    if out is not None and out.exists() and (out.is_dir() or out.samefile(log)):
-        raise fail(f"{out}: this is {'a folder' if out.is_dir() else 'the log'}: give --csv another file")
+    if out is not None:
+        check_new(out, "--csv")
+        if out.exists() and out.samefile(log):
+            raise fail(f"{out}: this is the log: give --csv another file")
     with reported(ValueError, OSError), _options_named():
         found = logs.evaluate(str(log), policy, columns, confidence=confidence, features=chosen)
     if as_json:

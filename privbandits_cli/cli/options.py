@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from privbandits_cli.cli.app import fail
 from privbandits_cli.numerics.text import exact
 
 
@@ -35,6 +36,14 @@ def level(value: float | None) -> float | None:
         hint = f": write {exact(value / 100)}" if 10 <= value < 100 else ""
         raise typer.BadParameter(f"must be above 0 and below 1, got {exact(value)}{hint}")
     return value
+
+
+def check_new(file: Path, option: str) -> None:
+    """Exit with a message if an option's file cannot be written where it is."""
+    if not file.resolve().parent.is_dir():
+        raise fail(f"{file}: no such folder: {file.parent}")
+    if file.is_dir():
+        raise fail(f"{file}: this is a folder: give {option} another file")
 
 
 def complete_name(incomplete: str) -> list[str]:

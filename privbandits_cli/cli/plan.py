@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import app, dumps, fail, fitted, reported
-from privbandits_cli.cli.options import AsJson, RoundsPerPerson
+from privbandits_cli.cli.options import AsJson, RoundsPerPerson, check_new
 
 LONG = 1e8  # plays that take minutes
 
@@ -60,7 +60,9 @@ def plan(
         asked = planning.question(arms, gap, delta, centre, null, alternative, rounds_per_person)
         at = planning.privacy(epsilon)
     if plot is not None:
-        _check(plot)
+        if plot.suffix not in (".png", ".pdf", ".svg"):
+            raise fail(f"{plot}: a figure is a .png, .pdf or .svg file: give it such a name")
+        check_new(plot, "--plot")
     drawn = planning.DRAWN if plot is not None else ()
     total = planning.trials(asked, [at, *drawn], simulate)
     if planning.plays(asked, [at, *drawn], simulate) > LONG:
@@ -80,13 +82,3 @@ def plan(
         save(planning.figure({asked: points}), plot.parent, plot.stem, [plot.suffix.removeprefix(".")])
         if not as_json:
             print(f"wrote {shown(str(plot))}")
-
-
-def _check(plot: Path) -> None:
-    """Exit with a message if a figure cannot be written to this file."""
-    if plot.suffix not in (".png", ".pdf", ".svg"):
-        raise fail(f"{plot}: a figure is a .png, .pdf or .svg file: give it such a name")
-    if not plot.resolve().parent.is_dir():
-        raise fail(f"{plot}: no such folder: {plot.parent}")
-    if plot.is_dir():
-        raise fail(f"{plot}: this is a folder: give --plot a file")

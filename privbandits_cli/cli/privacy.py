@@ -94,6 +94,8 @@ def tune(
       privbandits tune exp3_tau --epsilon 1
       privbandits tune dp_klucb --regret 200 --against bernoulli means=C2 --arms 5
     """
+    from dataclasses import asdict
+
     from pydantic import ValidationError
 
     from privbandits_cli.actions import least, privacy
@@ -107,7 +109,7 @@ def tune(
             if regret is not None and epsilon is None:
                 game = {"name": against} | parameters(given)
                 found = least.search(registry, algorithm, base, delta, game, size, regret, trials, seed)
-                print(dumps(found.as_data())) if as_json else terminal.print_least(algorithm, regret, trials, found)
+                print(dumps(asdict(found))) if as_json else terminal.print_least(algorithm, regret, trials, found)
                 return
             if epsilon is None or regret is not None:
                 raise ValueError("give one target: --epsilon, or --regret with --against ADVERSARY")
@@ -136,12 +138,12 @@ def audit(
     The privacy loss is computed from two games with different data that are made to release the same. An audit can
     refute a claim; it cannot prove one. Exit code 4 on a violation.
     """
-    from privbandits_cli.actions import audit
+    from privbandits_cli.actions import privacy
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.config import load
 
     experiment = load(config, overrides, include=include or (), admit=announced())
-    rows = audit.audit_experiment(experiment, alpha, budget, seed)
+    rows = privacy.audits(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     if any(matchup.setting.rounds_per_person > 1 for matchup in experiment.matchups):
         note = "note: an audit changes the data of one round, so it tests the guarantee of one round, not of a person"

@@ -222,7 +222,7 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
     elif not quiet and plan.is_part:
         terminal.print_part(plan, *store.progress(plan), store.folder)
     elif not quiet and plan.experiment.keys.game == "best_arm":
-        terminal.print_stopping(plan, run.stopped(plan, store), store.folder)
+        terminal.print_stopping(plan, run.finals(plan, store), store.folder)
     elif not quiet:
         from privbandits_cli.figures import table
 

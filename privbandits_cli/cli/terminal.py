@@ -315,7 +315,7 @@ def print_least(name: str, target: float, trials: int, found: "Found") -> None:
     least, low, high = (ends.get(one, f"{one:.3g}") for one in (found.epsilon, found.low, found.high))
     print_table(
         ["ε", "mean regret", "from (95 %)", "to"],
-        [[f"{one.epsilon:.3g}", *map(amount, one[1:])] for one in found.tried],
+        [[f"{one.epsilon:.3g}", *map(amount, (one.regret, one.low, one.high))] for one in found.tried],
     )
     print(f"\nleast ε of {name} for a mean regret of {amount(target)}: {least} (95 % interval {low} to {high})")
     print(filled(f"{counted(trials, 'trial')} of the same games at each ε, with what `tune --epsilon` calls certified"))

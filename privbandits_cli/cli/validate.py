@@ -42,8 +42,11 @@ def validate(
         try:
             experiment = load(config, overrides, include=include or (), patience=patience, admit=admit)
             errors[str(config)] = rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
-            if missing := _missing_font(experiment.keys.plot.font):
-                print(fitted(placed(config, overrides, ("plot", "font"), f"warning: {missing}")), file=sys.stderr)
+            if font := experiment.keys.plot.font:
+                from privbandits_cli.figures.mpl import missing_font
+
+                if missing := missing_font(font):
+                    print(fitted(placed(config, overrides, ("plot", "font"), f"warning: {missing}")), file=sys.stderr)
         except ConfigError as error:
             errors[str(config)] = error.errors
         if not patience.left:
@@ -61,15 +64,6 @@ def validate(
             print(f"{config_name}: ok")
     if any(errors.values()):
         raise typer.Exit(USAGE)
-
-
-def _missing_font(font: str | None) -> str:
-    """The message that the font of a config is not installed: figures are then drawn without it."""
-    if font is None:
-        return ""
-    from privbandits_cli.figures.mpl import missing_font
-
-    return missing_font(font)
 
 
 @app.command()

@@ -46,7 +46,6 @@ class Logged(NamedTuple):
 
     rows: Floats  # features, [n, p]
     names: tuple[str, ...]  # the features' names
-    free: tuple[bool, ...]  # whether a feature is none of those that follow from others, as a text's last column does
     low: Floats  # [p]
     factor: Floats  # [p]: (x - low) factor maps each feature to [0, c], where c makes the longest row a unit vector
     columns: tuple[str, str, str]  # the names of the columns of actions, rewards and propensities
@@ -114,13 +113,8 @@ def _logged(
     if features is None:
         check_no_index(path, columns)
     columns = {name: columns[name] for name in chosen}
-    free = tuple(
-        i < len(column.names) - 1 if isinstance(column, Texts) else True
-        for column in columns.values()
-        for i in range(len(column.names) if isinstance(column, Texts) else 1)
-    )
     rows, names = features_of(path, columns) if columns else (np.empty((len(actions), 0)), ())
-    return Logged(rows, names, free, *scales_of(path, rows, names), own, actions, classes, rewards, propensities)
+    return Logged(rows, names, *scales_of(path, rows, names), own, actions, classes, rewards, propensities)
 
 
 def at_least(chance: float) -> float:

@@ -136,9 +136,9 @@ def _check_side(side: Side, scope: Scope, known: Known) -> None:
 
 
 def _name(variant: Variant, labelled: bool) -> str:
-    return variant.label or variant.parameters.title if labelled else variant.parameters.name
+    return variant.title if labelled else variant.parameters.name
 
 
 def titles(variant: Variant) -> tuple[str, ...]:
     """The names by which a claim may refer to an adversary's panel."""
-    return variant.parameters.name, variant.label or variant.parameters.title
+    return variant.parameters.name, variant.title

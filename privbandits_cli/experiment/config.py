@@ -26,6 +26,7 @@ from privbandits_cli.games.players import Adversary, Setting
 from privbandits_cli.plugins.registry import Kind, Registry, including
 
 SHIPPED = Path(__file__).parent.parent / "configs"  # the configs that come with the package
+SMOKE = "-smoke"  # the end of the name of a small version, which --smoke makes
 SHOWN = 100  # errors; of more, the number is given
 
 
@@ -129,7 +130,7 @@ def load(
         if smoke or any(not item.startswith("claims") for item in given):
             document.data.pop("claims", None)  # they are about the unchanged experiment
         if smoke:  # a results folder of its own, so that no full-size result is overwritten
-            document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
+            document.data["experiment"] = f"{document.data.get('experiment', '')}{SMOKE}"
         registry = _included(document, path.parent, include, admit)
         try:
             with patience or nullcontext():

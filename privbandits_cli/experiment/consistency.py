@@ -16,18 +16,9 @@ FOREIGN = {
     "contextual": ("set", "feedback", "confidence", "switches"),
     "best_arm": ("set", "dimension", "feedback", "planned_horizon", "switches"),
 }
-SETTING = {
-    "game",
-    "horizon",
-    "planned_horizon",
-    "arms",
-    "set",
-    "dimension",
-    "feedback",
-    "confidence",
-    "unit",
-    "switches",
-}  # what a setting is made of
+# What is played, and what regret is counted against; and that with the unit, of which a setting is made.
+GAME = ("game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "confidence", "switches")
+SETTING = {*GAME, "unit"}
 SWEEPABLE = ("horizon", "set", "dimension", "confidence")
 MOST_CURVES = 10_000
 MOST_ROWS = 2_000_000  # the most rows that summary.csv may have

@@ -53,6 +53,11 @@ class Curve:
         """The number of rounds."""
         return int(self.checkpoints[-1])
 
+    @cached_property
+    def guarantee(self) -> Guarantee | None:
+        """What is guaranteed of its algorithm in its setting, also of one that is not designed to be private."""
+        return self.promised if self.algorithm.promises() else self.algorithm.promise(self.setting)
+
     @property
     def swept(self) -> dict[str, Any]:
         """The swept parameters by column of the CSVs."""
@@ -131,23 +136,6 @@ class Plan:
         return range(self.trials * (i - 1) // n, self.trials * i // n)
 
     @cached_property
-    def guarantees(self) -> dict[str, Guarantee | None]:
-        """The guarantee of each curve's algorithm in its setting. The keys are those of the curves."""
-        known: dict[tuple[str, Setting], Guarantee | None] = {}
-        found = {}
-        for curve in self.curves:
-            at = curve.algorithm.identity(), curve.setting
-            if at not in known:
-                known[at] = curve.algorithm.promise(curve.setting)
-            found[curve.key] = known[at]
-        return found
-
-    @property
-    def rounds(self) -> int:
-        """The number of rounds of the whole experiment."""
-        return self.trials * sum(curve.horizon for curve in self.curves)
-
-    @cached_property
     def by_key(self) -> dict[str, Curve]:
         """The curves by their keys."""
         return {curve.key: curve for curve in self.curves}
@@ -218,7 +206,7 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     stages = len(experiment.settings)
     adversaries = [matchup.adversary for matchup in experiment.matchups[::stages]]
     notes = [{name: f"{name} = {value}" for name, value in variant.swept.items()} for variant in adversaries]
-    bases = [variant.label or variant.parameters.title for variant in adversaries]
+    bases = [variant.title for variant in adversaries]
     titles = distinct(list(map(Name, bases, notes)), adversaries)
     apart = _apart(experiment.algorithms)
     curves: list[Curve] = []
@@ -265,9 +253,8 @@ def _curve(
         computed |= {"confidence": setting.confidence}
     if setting.switches:
         computed |= {"switches": setting.switches}
-    included = [*loader.modules(adversary), *loader.modules(algorithm)]
-    if included:
-        computed["included"] = [loader.source_of(name).identity for name in included]
+    if included := loader.sources_of((adversary, algorithm)):
+        computed["included"] = [source.identity for source in included]
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
     own, foes = variant.swept, matchup.adversary.swept
     return Curve(

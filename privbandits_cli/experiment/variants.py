@@ -30,10 +30,15 @@ class Variant:
     loc: Loc
     panel: str = ""  # an algorithm's own panel beside its adversary's; empty: the adversary's
 
+    @property
+    def title(self) -> str:
+        """The label, or else the title of its file."""
+        return self.label or self.parameters.title
+
     def named(self) -> Name:
-        """The label, or else the title, with the swept values; without epsilon, which comes with the guarantee."""
+        """The title with the swept values; without epsilon, which comes with the guarantee."""
         notes = {name: f"{name} = {value}" for name, value in self.swept.items() if name != "epsilon"}
-        return Name(self.label or self.parameters.title, notes)
+        return Name(self.title, notes)
 
     def described(self) -> dict[str, Any]:
         """The entry of a config that gives this variant; a list of one value keeps a parameter swept."""

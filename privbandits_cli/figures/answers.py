@@ -79,11 +79,6 @@ def lines(found: Curves, members: Sequence[Measured], shown: Kind) -> Iterator[t
             yield replace(line, level=bool(against) and against not in first.swept), joined
 
 
-def values(joined: Sequence[Measured], against: str) -> Floats:
-    """The values of the parameter on the x axis of the curves of a line."""
-    return np.array([float(curve.swept[against]) for curve in joined])
-
-
 def _line(found: Curves, first: Measured, points: Sequence[Point], trials: int) -> Line:
     x, y, below, above = (np.array([getattr(one, name) for one in points]) for name in ("x", "y", "below", "above"))
     bars = float(trials >= FEWEST_TRIALS)

@@ -52,12 +52,8 @@ class Bulk:
         """The regrets as multiples of others."""
         return Bulk(self.mean / by, self.sd / by, self.low / by, self.middle / by, self.high / by, self.trials)
 
-    def repeated(self, points: int) -> "Bulk":
-        """The first point, so many times."""
-        return self.at(np.zeros(points, int))
-
     def at(self, points: NDArray[Any]) -> "Bulk":
-        """Some of the points, by their places or by flags."""
+        """Some of the points, by their places, perhaps repeated, or by flags."""
         return Bulk(*(part[points] for part in (self.mean, self.sd, self.low, self.middle, self.high, self.trials)))
 
 

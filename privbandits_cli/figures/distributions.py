@@ -31,7 +31,6 @@ class Unpaired(ValueError):
 class Distribution:
     """A row of a figure: one number for each trial."""
 
-    algorithm: str
     line: str  # the label of its line in the figure over rounds
     title: str  # its name in this figure
     at: str  # the value of the swept parameter, if the figure is drawn against one
@@ -208,7 +207,7 @@ def _row(curves: Curves, curve: Measured, values: Floats, title: str, interval: 
     if interval and len(values) >= statistics.FEWEST_TRIALS:
         low, high = statistics.bootstrap_interval(values[:, None], int(curves.config.get("seed", 0)))
         ends = float(low[0]), float(high[0])
-    return Distribution(curve.algorithm, curves.line_name(curve), title, at, values, ends)
+    return Distribution(curves.line_name(curve), title, at, values, ends)
 
 
 def _base(curves: Curves, curve: Measured, met: Sequence[Measured], pair: tuple[str, str] | None) -> Measured | None:

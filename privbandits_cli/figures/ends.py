@@ -52,12 +52,8 @@ def least(lines: Sequence[str]) -> float:
     return len(lines) * (SIZE + BETWEEN) / 72
 
 
-def settle(out: Figure, every: Sequence[Labels]) -> bool:
-    """Move all labels of a figure with a fixed layout to the ends of their lines; False if they do not fit there."""
-    return all(_settled(out, labels) for labels in every)
-
-
-def _settled(out: Figure, labels: Labels) -> bool:
+def settled(out: Figure, labels: Labels) -> bool:
+    """Move the labels of a panel, whose layout is fixed, to the ends of their lines; False if they do not fit there."""
     axis = labels.axis
     box = axis.get_window_extent()
     point = out.dpi / 72

@@ -79,12 +79,13 @@ class Figure(AnyFigure):
         return content.getvalue()
 
 
-def figure(table: Table, log: bool = False) -> Figure:
+def figure(table: Table, log: bool = False, style: str = "") -> Figure:
     """Draw a table: a panel for each adversary, with names at the ends of lines if they fit, else with one legend.
 
-    The legend is in a free cell if it fits there, else below, where it takes at most a fifth of the figure.
+    The legend is in a free cell if it fits there, else below, where it takes at most a fifth of the figure. style: a
+    style sheet.
     """
-    with styled(table.plot.font, table.style):
+    with styled(table.plot.font, style):
         logged = table.plot.model_copy(update={"log": log or table.plot.log})
         return next(_attempts(_named(sheet(replace(table, plot=logged)))))
 
@@ -181,7 +182,7 @@ def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure 
     finish(out, axes[n:], table.fewest, table.wanted)
     if place == "ends":
         wide = min(axis.get_window_extent().width for axis in axes[:n]) >= NARROW * out.dpi
-        return out if wide and ends.settle(out, labels) else None
+        return out if wide and all(ends.settled(out, each) for each in labels) else None
     return out if legend is None or place == "below" or _free(legend, axes[n - 1], axes[n]) else None
 
 

@@ -62,7 +62,6 @@ class Table:
     plot: Plot  # what the config says of the figure
     wanted: int  # trials of a complete curve
     floor: str = ""  # the floor's name in a figure
-    style: str = ""  # a style sheet
     quantity: str = ""  # what the y axis shows, if it is no regret
     remarks: tuple[str, ...] = ()  # further notes
     promised: float | None = None  # the largest share of wrong answers with the confidence of the game
@@ -206,8 +205,9 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     registry = _registry(found.folder, trust) if trust else Registry()
     game = Game(config, registry, trust) if bounds or plot.bounds or plot.over else None
+    x_label = f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round"
     if config.get("game") == "best_arm":
-        return _of_answers(found, game, f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round")
+        return _of_answers(found, game, x_label)
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against
@@ -220,11 +220,11 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     if plot.over:
         panels, more = _over(panels)
         remarks += more
-    at = f" at {_level(plot)}" if plot.placed else ""
+    at = f" at {_level(plot)}" if x and plot.placed else ""
     floors = [curve.legend.base for curve in found.every if plot.price and curve.algorithm == plot.price.floor]
     return Table(
         panels=panels,
-        x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() + at if x else "round",
+        x_label=x_label + at,
         centre=level + CENTRES[chosen.centre],
         bars=BARS[bars],
         plot=plot,
@@ -291,7 +291,7 @@ def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
         panels[title] = []
         for line, joined in answers.lines(found, members, shown):
             if game and shown.bounded and not line.level and not any(one.rates for one in panels[title]):
-                x = answers.values(joined, plot.against)
+                x = np.array([float(curve.swept[plot.against]) for curve in joined])
                 known = _with_theory(replace(line, x=x), joined, game, plot.against)
                 rates = tuple(rate._replace(regret=rate.regret[np.isin(x, line.x)]) for rate in known.rates)
                 line = replace(line, rates=rates, fine=known.fine)
@@ -376,7 +376,7 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
             none = np.zeros(2)
             level = np.repeat(line.regret[:1], 2)
             ends = np.array([min(values), max(values)])
-            bulk = line.bulk and line.bulk.repeated(2)
+            bulk = line.bulk and line.bulk.at(np.zeros(2, int))
             line = replace(line, x=ends, regret=level, below=none, above=none, bulk=bulk, level=True)
         else:
             between = "" if found.plot.placed else against  # the parameters between two such points are not known

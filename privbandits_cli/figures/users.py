@@ -43,7 +43,7 @@ def figure(panels: Mapping[str, Sequence[Point]]) -> Figure:
             axis.yaxis.set_major_formatter(lambda value, place: f"{value:,.0f}")
             axis.yaxis.set_minor_locator(NullLocator())
             for design, style in LINES.items():
-                _line(axis, design, [point for point in points if point.design == design], style)
+                _line(axis, [point for point in points if point.design == design], style)
             _ticks(axis, sorted({point.epsilon for point in points}))
             axis.set_title(title)
             axis.set_xlabel("ε")
@@ -54,7 +54,7 @@ def figure(panels: Mapping[str, Sequence[Point]]) -> Figure:
         return out
 
 
-def _line(axis: Axes, design: str, points: Sequence[Point], style: Mapping[str, Any]) -> None:
+def _line(axis: Axes, points: Sequence[Point], style: Mapping[str, Any]) -> None:
     finite = [point for point in points if np.isfinite(point.epsilon)]
     if not finite:
         return

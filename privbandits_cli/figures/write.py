@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -71,7 +71,7 @@ def drawn(folder: Path, wanted: FigureKind, trust: Trust = NOBODY) -> "Figure":
         untold = [f"{line.label.base}: {line.untold}" for each in lines.panels.values() for line in each if line.untold]
         if untold and wanted.bounds:
             raise Untrusted(f"no bound of {untold[0]}")
-        return plot.figure(replace(lines, style=wanted.style), wanted.log)
+        return plot.figure(lines, wanted.log, wanted.style)
     found = curves.read(folder, finals=True)
     if wanted.name == DISTRIBUTION:
         return distribution_plot.figure(distributions.distribution(found), wanted.style)

@@ -160,11 +160,6 @@ def _check(source: Source, made: ModuleType) -> None:
                 raise refuse(line, f"`{name}` ends here without an arm: return an int")
 
 
-def source_of(name: str) -> Source:
-    """The file that a module was made from."""
-    return sources[name]
-
-
 def modules(player: Parameters) -> tuple[str, ...]:
     """The users' files that a player needs: its own and those of the bases that it wraps."""
     base = getattr(player, "base", None)

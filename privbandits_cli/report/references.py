@@ -40,15 +40,6 @@ class Work:
         whole = " & ".join(filter(None, (", ".join(names[:-1]), names[-1])))
         return [f"{whole} {self.year}"] + [f"{names[0]} et al. {self.year}"] * (len(names) > 2)
 
-    def in_words(self) -> str:
-        """Authors, title, venue and year in one line."""
-        venue = next(self.fields[name] for name in VENUES if name in self.fields)
-        venue = f"arXiv {venue}" if "eprint" in self.fields else venue
-        return f"{self.forms[0]}: {re.sub(r'[{}$]', '', self.fields['title'])}. {venue}."
-
-
-VENUES = ("booktitle", "journal", "eprint", "publisher", "school", "howpublished")
-
 
 @cache
 def works() -> dict[str, Work]:

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from privbandits_cli.actions.exports import Block, ledger_schema
+from privbandits_cli.actions.exports import ledger_schema
+from privbandits_cli.analysis.folder import Block
 from tests.cli import call
 from tests.conftest import ROOT, some
 

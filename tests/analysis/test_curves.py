@@ -57,7 +57,7 @@ def test_each_horizon_is_an_experiment_of_its_own(ran):
     assert {curve.key for curve in alone.curves} == {c.key for c in plan.curves if c.setting.horizon == 4096}
     for curve in alone.curves:
         np.testing.assert_array_equal(own.regrets(curve, 12)[1], store.regrets(curve, 12)[1])
-    assert plan.rounds == 15 * 12 * (256 + 1024 + 4096)
+    assert plan.trials == 12 and sum(curve.horizon for curve in plan.curves) == 15 * (256 + 1024 + 4096)
     gammas = {c.setting.horizon: c.algorithm.gamma for c in plan.curves if c.algorithm.name == "exp3"}
     assert gammas[256] > gammas[1024] > gammas[4096]
 

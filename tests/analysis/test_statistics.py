@@ -66,17 +66,16 @@ def test_median_of_means_equals_its_twin(sample, groups):
 def test_median_of_means_limits():
     x = np.random.default_rng(0).normal(size=(12, 3))
     trials = np.arange(12)
-    np.testing.assert_allclose(statistics.median_of_means(x, statistics.groups_of(trials, 12, 1)), statistics.mean(x))
-    np.testing.assert_allclose(
-        statistics.median_of_means(x, statistics.groups_of(trials, 12, 12)), statistics.median(x)
-    )
+    np.testing.assert_allclose(statistics.median_of_means(x, statistics.groups_of(trials, 12, 1)), x.mean(axis=0))
+    alone = statistics.median_of_means(x, statistics.groups_of(trials, 12, 12))
+    np.testing.assert_allclose(alone, np.median(x, axis=0))
 
 
 def test_median_of_means_survives_an_outlier():
     x = np.ones((24, 1))
     x[5] = 1e9
     assert statistics.median_of_means(x, statistics.groups_of(np.arange(24), 24, 8))[0] == 1
-    assert statistics.mean(x)[0] > 1e7
+    assert x.mean() > 1e7
 
 
 def test_groups_are_runs_of_consecutive_trials():
@@ -93,11 +92,10 @@ def test_proposition_4_1():
     assert radius == pytest.approx(math.sqrt(6 * 24 / 720))
 
 
-def test_sd_and_quantiles():
+def test_sd():
     x = np.arange(1.0, 6.0)[:, None]
     assert statistics.sd(x)[0] == pytest.approx(math.sqrt(2.5))
     assert statistics.sd(x[:1])[0] == 0
-    assert statistics.quantiles(x, 0.5, 0.05)[:, 0] == pytest.approx([3, 1.2])
 
 
 def test_the_bootstrap_of_fewer_trials_than_are_shown_misses_too_often():
@@ -139,7 +137,7 @@ def test_the_interval_of_a_tail_is_that_of_its_statistic():
     """Of 200 samples of 100 normals, the interval of the 0.75 quantile holds it; that of the mean never does."""
     x = np.random.default_rng(8).normal(size=(100, 200))
     true = stats.norm.ppf(0.75)
-    low, high = statistics.bootstrap_interval(x, 1, partial(statistics.quantile, level=0.75))
+    low, high = statistics.bootstrap_interval(x, 1, partial(np.quantile, q=0.75))
     covered = int(((low <= true) & (high >= true)).sum())
     assert stats.binom(200, 0.92).ppf(1e-4) <= covered
     low, high = statistics.bootstrap_interval(x, 1)

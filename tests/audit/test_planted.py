@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from privbandits_cli.actions.audit import audit_experiment
+from privbandits_cli.actions.privacy import audits
 from privbandits_cli.experiment.config import load
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import PluginError
@@ -232,7 +232,7 @@ def audited(folder, text, config=CONFIG):
     (folder / "greedy.py").write_text(text, encoding="utf-8")
     (folder / "greedy.yaml").write_text(config, encoding="utf-8")
     experiment = load(folder / "greedy.yaml", include=[folder / "greedy.py"])
-    (row,) = audit_experiment(experiment, alpha=0.001, budget=2**18, seed=0)
+    (row,) = audits(experiment, alpha=0.001, budget=2**18, seed=0)
     return row
 
 

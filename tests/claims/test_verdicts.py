@@ -451,6 +451,22 @@ def test_shipped_configs_replace_a_missing_folder_of_configs(results, tmp_path, 
     assert report.stderr.splitlines()[0] == "no claims: configs has no config of results/small; name one by --config"
 
 
+def test_check_says_that_a_folder_holds_a_smoke_run(results, tmp_path, monkeypatch):
+    results("exp3 < exp3_tau")
+    folder = tmp_path / "results" / "fig1-smoke"
+    played(folder, experiment(tmp_path), means())
+    made = yaml.safe_load((folder / "config.yaml").read_text()) | {"experiment": "fig1-smoke"}
+    (folder / "config.yaml").write_text(yaml.safe_dump(made))
+    monkeypatch.chdir(tmp_path)
+    alone = call("check", "results/fig1-smoke")
+    assert alone.exit_code == 2
+    assert alone.stderr.startswith("results/fig1-smoke holds a smoke run, and claims are about the full experiment")
+    line = "smoke runs, small versions, while claims are about full experiments: fig1-smoke\n"
+    assert call("check").stdout.endswith(f"without a config in configs: small\n{line}")
+    assert call("check", "results/fig1-smoke", "--config", ROOT / "configs" / "fig1.yaml").stdout.endswith(line)
+    assert "smoke" not in call("check", "results/small", "--config", "small.yaml").stdout
+
+
 def test_every_shipped_claim_is_in_the_committed_table_and_explained():
     table = (committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8")
     configs = {path.stem: keys_of(path) for path in (ROOT / "configs").glob("*.yaml")}

@@ -483,7 +483,7 @@ def test_audit(small, monkeypatch, change):
     )
     assert call("audit").exit_code == 2
     assert call("audit", small, "--alpha", "0").exit_code == 2
-    from privbandits_cli.actions import audit
+    from privbandits_cli.actions import privacy
 
     row = {
         "verdict": "VIOLATION",
@@ -496,7 +496,7 @@ def test_audit(small, monkeypatch, change):
         "played": "p",
         "assumed": "",
     }
-    monkeypatch.setattr(audit, "audit_experiment", lambda *_: [row])
+    monkeypatch.setattr(privacy, "audits", lambda *_: [row])
     assert call("audit", small).exit_code == 4
 
 

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from privbandits_cli.analysis.folder import read_config
-from privbandits_cli.analysis.leaderboard import Instance, Kind, instances
 from privbandits_cli.experiment.config import keys_of, load
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, committed
@@ -16,6 +15,7 @@ from tests.conftest import ROOT, committed
 sys.path.append(str(ROOT / "docs"))  # as conf.py does
 
 from _generate import experiments, leaderboard
+from _generate.standings import Instance, Kind, instances
 
 
 def test_each_instance_belongs_to_one_question():

@@ -101,7 +101,8 @@ def test_smoke_has_a_folder_of_its_own(tmp_path):
 
 
 def test_a_single_round_is_a_game(tmp_path):
-    assert plan_of(tmp_path, SMALL, "horizon=1", "checkpoints=1").rounds == 6 * 16
+    plan = plan_of(tmp_path, SMALL, "horizon=1", "checkpoints=1")
+    assert plan.trials == 16 and [curve.horizon for curve in plan.curves] == [1] * 6
 
 
 def test_overrides_of_smoke_say_what_to_shrink_to(tmp_path):

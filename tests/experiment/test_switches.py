@@ -5,6 +5,7 @@ import pytest
 
 from privbandits_cli.actions import run
 from privbandits_cli.analysis import curves
+from privbandits_cli.analysis.measured import foreign
 from privbandits_cli.analysis.rates import theory
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
@@ -68,6 +69,9 @@ def test_no_bound_on_regret_is_one_on_dynamic_regret(tmp_path):
         assert (theory(curve.algorithm, curve.adversary, curve.setting, rounds).bound is not None) == known
         folder = tmp_path / str(known)
         run.run(plan, Store(folder), Engine(), 1, ["test"])
-        drawn = table.table(curves.read(folder))
+        drawn = table.table(curves.read(folder), bounds=True)
+        assert all((line.bound is not None) == known for lines in drawn.panels.values() for line in lines)
+        other = planned(tmp_path, EXPERTS + "switches: 1\n" * known).experiment
+        assert foreign(folder, plan.experiment) == "" and "another switches" in foreign(folder, other)
         assert drawn.labels()[1] == ("regret" if known else "dynamic regret")
         assert any("at most 1 change" in note for note in drawn.notes()) != known

@@ -45,7 +45,7 @@ def results(tmp_path, made, text=CONFIG):
     folder = tmp_path / "small"
     folder.mkdir()
     (folder / "config.yaml").write_text(yaml.safe_dump(experiment.resolved(), allow_unicode=True))
-    names = {curve.key: manifest._names(curve, plan.guarantees[curve.key]) for curve in plan.curves}
+    names = {curve.key: manifest._names(curve) for curve in plan.curves}
     (folder / "manifest.json").write_text(json.dumps({"curves": names}))
     summary, final = [], []
     for curve in plan.curves:

@@ -131,11 +131,11 @@ def test_the_interval_of_a_difference_holds_its_mean(tmp_path):
 
 def test_rare_far_trials_are_always_drawn(tmp_path):
     values = np.append(np.random.default_rng(1).normal(100, 5, 5000), [90_000.0, -3.0])
-    one = distributions.Distribution("a", "A", "A", "", values)
+    one = distributions.Distribution("A", "A", "", values)
     shown, beside = one.points()
     assert len(shown) == distributions.MOST_POINTS and 90_000.0 in shown and -3.0 in shown
     assert np.abs(beside).max() <= 0.5
-    few = distributions.Distribution("a", "A", "A", "", values[:50])
+    few = distributions.Distribution("A", "A", "", values[:50])
     assert sorted(few.points()[0]) == sorted(values[:50])
 
 

@@ -399,15 +399,15 @@ def test_a_style_sheet_of_ones_own(tmp_path):
     sheet = tmp_path / "own.mplstyle"
     sheet.write_text("axes.facecolor: ffeeaa\nsvg.fonttype: path\npdf.fonttype: 3\n")
     made = table_of_panels(rising(2))
-    own = plot.figure(replace(made, style=str(sheet)))
+    own = plot.figure(made, style=str(sheet))
     assert own.axes[0].get_facecolor()[:3] == pytest.approx((1, 0xEE / 255, 0xAA / 255))
     assert plot.figure(made).axes[0].get_facecolor()[:3] == (1, 1, 1)
-    assert plot.figure(replace(made, style="ggplot")).axes[0].get_facecolor()[:3] != (1, 1, 1)
+    assert plot.figure(made, style="ggplot").axes[0].get_facecolor()[:3] != (1, 1, 1)
     svg, pdf = plot.save(own, tmp_path, "own", ["svg", "pdf"], str(sheet))
     assert ">name 0</text>" in svg.read_text()  # text remains text, and fonts are embedded, whatever the sheet says
     assert b"/Type3" not in pdf.read_bytes() and b"/FontFile2" in pdf.read_bytes()
     with pytest.raises(ValueError, match="no style sheet 'ggplt', did you mean 'ggplot'"):
-        plot.figure(replace(made, style="ggplt"))
+        plot.figure(made, style="ggplt")
 
 
 @pytest.mark.skipif(bool(shutil.which("xelatex")), reason="there is a TeX system")

@@ -29,7 +29,7 @@ def test_an_axis_shows_the_bulk_and_what_is_far():
     ],
 )
 def test_the_axis_of_a_distribution_has_these_ticks(kind, low, high, wanted):
-    rows = [distributions.Distribution("a", "A", "A", "", np.array([low, high], float))]
+    rows = [distributions.Distribution("A", "A", "", np.array([low, high], float))]
     axes = {"P": scales.Scale(kind, low, high, 100)}
     shown = distribution_plot.figure(
         distributions.Distributions({"P": rows}, axes, "x", "", False, 1, 1, [Drawn("a", "A")])

@@ -997,9 +997,9 @@ def test_the_library_takes_a_name_or_a_path_where_it_takes_an_experiment():
 def test_the_files_that_a_wrapper_needs():
     known, _ = including([Path("mine.py")])
     wrapped = make("mini_batch", base=known.find("algorithms", "mine")())
-    (name,) = loader.modules(wrapped)
-    assert loader.source_of(name).path == "mine.py"
-    assert loader.modules(make("exp3")) == ()
+    (source,) = loader.sources_of([wrapped])
+    assert source.path == "mine.py"
+    assert loader.sources_of([make("exp3")]) == []
 
 
 def test_a_dry_run_reports_the_errors_of_own_files():
