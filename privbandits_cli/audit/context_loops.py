@@ -85,9 +85,9 @@ class Deal(NamedTuple):
     whether twins have the arms of A; fixed: whether all rounds have the same arms; numbers: they decide rewards
     (`earn`), `[2, rounds]`; truth: θ, the best and the worst reward, of A and of the first twin, `[2, d + 2]`; starts:
     the round in which the record of a twin differs from that of A, `[twins]`, -1 for the first twin, whose records all
-    differ; canary: the twin that starts in a round, or 0, `[rounds]`; records: those of A and of a twin in the round in
-    which the twin starts, `[twins, 2, d + 1]`; if all rounds have the same arms, the arm of both is the one that A
-    plays.
+    differ. If the first twin never starts, numbers that enter no release in their own round have layers, too. canary:
+    the twin that starts in a round, or 0, `[rounds]`; records: those of A and of a twin in the round in which the twin
+    starts, `[twins, 2, d + 1]`; if all rounds have the same arms, the arm of both is the one that A plays.
     """
 
     bank: Floats
@@ -249,7 +249,7 @@ def grow(states: Records, words: Ints, first: int, now: Now, ranks: Ints, layers
     """Play on the games of the layers, and add layers for the new numbers, one for each rank.
 
     first: the place of the first of these games among the states. ranks: which of the new numbers that enter the same
-    number of the release it is, `[MOST]`. Returns whether there was room.
+    number of the release it is, -1 for none, `[MOST]`. Returns whether there was room.
     """
     tape, found, newest = now.tape, np.zeros(len(now.right)), -1
     for j in range(tape.at[KNOWN]):
@@ -371,13 +371,19 @@ def play(games: Played) -> None:
         found[END] = conforms(now, sums, counter) if wishart else gauge(states, now, effects)
         if found[END] != AGREED:
             return
+        late = 0
         for j in range(count):
             ranks[j] = -1
             if not wishart and effects.enters[j] >= 0:
                 ranks[j] = times[effects.enters[j]]
+                late = max(late, ranks[j] + 1)
                 times[effects.enters[j]] += 1.0
                 found[MANY] |= ranks[j] > 0
                 effects.sizes[t, effects.enters[j]] += effects.factor[j] ** 2
+        for j in range(count if layered and starts[0] >= 0 else 0):  # a number that enters no release yet
+            if effects.enters[j] < 0 and tape.kinds[j] == effects.kind:
+                ranks[j] = late
+                late += 1
         own, mine = arms if public else bank[1, shown[1, t]], 0
         for i in range(1 if wishart else n):
             if t <= starts[i]:

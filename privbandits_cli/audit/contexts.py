@@ -57,9 +57,8 @@ TIED = 1e-3  # share of the rounds that may have near ties
 STARTS = 8  # random starting points of the search for the costliest pair
 RUN = 64  # rounds in which rewards are alike
 QUIET = 4  # rounds with little noise, by each of two measures
-BEFORE = 64  # rounds before the fault in which earlier noise is searched for
-AFTER = 16  # rounds from the fault on whose releases must have such noise
-RELEASES = 4  # releases without new noise that are tried: each must have numbers of its own from earlier rounds
+AFTER = 16  # rounds from the fault on whose releases must have noise of earlier rounds
+KEPT_PLACES = 256  # layers for noise of earlier rounds
 REDRAWN = 4  # how often the other numbers of a round are drawn anew
 FEW = 2**10  # rounds of a game, at most, in which each record is changed alone
 FAULTS = {
@@ -211,9 +210,12 @@ class Games:
         numbers = np.clip(numbers, -1.0, 1.0)
         return Deal(bank, shown, self.public, self.fixed, numbers, truth, starts, canary, records)
 
-    def play(self, name: str, rounds: int, canaries: Sequence[int] = (), places: int = 0) -> Played:
-        """Play games of so many rounds, with as many places for layers."""
+    def play(
+        self, name: str, rounds: int, canaries: Sequence[int] = (), places: int = 0, alone: bool = False
+    ) -> Played:
+        """Play games of so many rounds, with as many places for layers; alone: without the first twin."""
         deal, c, setting = self.dealt(name, rounds, canaries), self.size, self.target.setting
+        deal.starts[0] = rounds if alone else -1
         n, tape = len(deal.starts), new_tape(self.target.stream(f"noise of {name}"))
         states = np.repeat(self.target.state, loops.TWINS + n + places)
         counter = matrix_tree.state(setting.horizon, self.known.dimension, self.known.row_norm() ** 2, 0.0)
@@ -341,22 +343,12 @@ def of_wishart(target: Target[Noisy], so_far: Audit, rows: float) -> Audit:
 # ------------------------------------------------------------------------------------- excuses
 
 
-class Round(NamedTuple):
-    """A round of game A that can be played again: the state and the record before it, its numbers, and the release."""
-
-    state: Records
-    row: Floats
-    numbers: Floats
-    kinds: Ints
-    release: Floats
-
-
 def excuse_of(games: Games, played: Played) -> str:
     """What to write, if these games do not refute the algorithm after all; "" if they do.
 
     The games move random numbers of one kind, which are drawn in the round of a release. An honest learner may hide its
-    records by other noise. In the round at fault, this noise must then enter each number of the release that no moved
-    number enters.
+    records by other noise. In the round at fault, numbers of another kind must then enter each number of the release
+    that no moved number enters. Or each number of every release must have new noise of earlier rounds (`Layers`).
     """
     end, t = int(played.found[loops.END]), int(played.found[loops.ROUND])
     if end not in (loops.BARE, loops.HIDDEN) or played.counter["k"]:
@@ -365,7 +357,9 @@ def excuse_of(games: Games, played: Played) -> str:
     other = other_kind(games, played, bare)
     if other >= 0:
         return OF_OTHERS.format(NAMES[other], NAMES[games.kind], PURE[games.kind])
-    return KEPT.format(NAMES[games.kind]) if is_kept(games, played, bare, t) else ""
+    rounds, last = min(t + AFTER, len(played.deal.canary)), {0, t // 2, max(0, t - 2), max(0, t - 1)}
+    again = games.play("earlier noise", rounds, sorted(last), KEPT_PLACES, alone=True)
+    return KEPT.format(NAMES[games.kind]) if again.found[loops.END] == loops.AGREED else ""
 
 
 def bare_numbers(games: Games, played: Played) -> list[int]:
@@ -423,55 +417,3 @@ def other_kind(games: Games, played: Played, bare: list[int]) -> int:
         if bare and changed[bare].all():
             return int(kind)
     return -1
-
-
-def is_kept(games: Games, played: Played, bare: list[int], t: int) -> bool:
-    """Whether releases from round t on have noise of their own that was drawn in earlier rounds."""
-    start = max(0, t - BEFORE)
-    rounds = replayable(games, played, start, t + AFTER)
-    begin = [first_effects(games, played, rounds, start, s) for s in range(len(rounds))]
-    found = 0
-    for q in range(t - start, len(rounds)):
-        new = {c for c in bare if q > 0 and rounds[q].release[c] != rounds[q - 1].release[c]}
-        at_once, earlier = begin[q].get(q, set()), {c for s in range(q) for c in begin[s].get(q, set())}
-        if new - at_once - earlier:
-            return False
-        found += bool(new - at_once)
-        if found == RELEASES:
-            break
-    return found > 0
-
-
-def replayable(games: Games, played: Played, start: int, end: int) -> list[Round]:
-    """The rounds from `start` to `end` of a game with the arms of A and other random numbers."""
-    deal, d = played.deal, games.known.dimension
-    states, tape = np.repeat(games.target.state, 1), new_tape(games.target.stream("kept noise"))
-    row, out, found = np.zeros(d + 1), np.zeros(games.size), list[Round]()
-    for t in range(min(end, deal.shown.shape[1])):
-        before, last, arms = states.copy() if t >= start else states, row.copy(), shown(played, t)
-        rewind(tape, 0)
-        arm = games.bench.turn(states, 0, Now(t, row, arms, tape, out, 0.0), out)
-        if t >= start:
-            n = tape.at[KNOWN]
-            found.append(Round(before, last, tape.numbers[:n].copy(), tape.kinds[:n].copy(), out.copy()))
-        loops.earn(arms, arm, deal.truth[0], float(deal.numbers[0, t]), t, row)
-    return found
-
-
-def first_effects(games: Games, played: Played, rounds: list[Round], start: int, s: int) -> dict[int, set[int]]:
-    """By round, the numbers of the release that a random number of round s changes when it first acts."""
-    found: dict[int, set[int]] = {}
-    tape = new_tape(games.target.stream("kept noise"))
-    for j in np.flatnonzero(rounds[s].kinds == games.kind).tolist():
-        states = rounds[s].state.copy()
-        for q in range(s, len(rounds)):
-            row, n, out = rounds[q].row, len(rounds[q].numbers), np.zeros(games.size)
-            tape.numbers[:n], tape.kinds[:n] = rounds[q].numbers, rounds[q].kinds
-            tape.moves[j] = 1.0 if q == s else 0.0
-            rewind(tape, n)
-            games.bench.turn(states, 0, Now(start + q, row, shown(played, start + q), tape, out, 0.0), out)
-            changed = np.flatnonzero(np.abs(out - rounds[q].release) > near(out)).tolist()
-            if changed:
-                found.setdefault(q, set()).update(changed)
-                break
-    return found

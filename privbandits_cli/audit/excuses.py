@@ -168,27 +168,26 @@ def _have_noise(now: Moment, names: str) -> bool:
 
 def _is_kept(now: Moment) -> bool:
     """Whether game A has a new number, from an earlier round, for each of some releases without noise of their own."""
-    game, used = now.game, set[int]()
-    rounds = min(len(game.deal.laplace), now.t + SEARCHED)
-    states, unused, bare = np.repeat(game.target.state, 6), list[int](), list[int]()
-    for t in range(rounds):
+    game, unused, used = now.game, list[int](), set[int]()
+    states = np.repeat(game.target.state, 6)
+    for t in range(min(len(game.deal.laplace), now.t + SEARCHED)):
         u, z = float(game.deal.uniform[t, 0]), float(game.deal.laplace[t])
         arm = game.choice(states[:1], u, t)
         own, other = (game.loops.trial(states, 0, arm, gain, u, z) for gain in (0.0, 1.0))
         still = all(game.loops.trial(states, 0, arm, 0.0, u, z + step) == own for step in STEPS)
+        if still and own != other and t >= now.t:
+            some = [s for s in unused if s not in used]
+            while len(some) > 1:
+                half = some[len(some) // 2 :]
+                some = half if _changes(game, half, t) else some[: len(some) // 2]
+            if not some or not _changes(game, some, t):
+                return False
+            used.update(some)
+            if len(used) == RELEASES:
+                return True
         if still:
             unused.append(t)
-        if still and own != other and t >= now.t:
-            bare.append(t)
         game.advance(states, t, t + 1)
-    for t in bare[:RELEASES]:
-        some = [s for s in unused if s < t and s not in used]
-        while len(some) > 1:
-            half = some[len(some) // 2 :]
-            some = half if _changes(game, half, t) else some[: len(some) // 2]
-        if not some or not _changes(game, some, t):
-            return False
-        used.update(some)
     return True
 
 

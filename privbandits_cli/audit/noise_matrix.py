@@ -16,7 +16,7 @@ entries that are not 0, if each random number leaves the sums again, as in a tre
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,6 +104,18 @@ def probe(
     return found
 
 
+class Cost(NamedTuple):
+    """The largest μ or ε of a loss, at least and at most, and the round of the loss, from 1.
+
+    rounds: the first ones, of which `least` is the cost.
+    """
+
+    least: float
+    most: float
+    round: int
+    rounds: int
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """The noise of one coordinate. places: where its numbers are; effects: a sparse matrix `[round, number]`."""
@@ -124,7 +136,7 @@ class Part:
         from scipy.sparse.linalg import splu
 
         rounds, n = self.effects.shape
-        slack = TINY * abs(self.effects).max() ** 2 * sparse.eye_array(rounds)
+        slack = TINY * (abs(self.effects).max() ** 2 or 1.0) * sparse.eye_array(rounds)
         both = [[sparse.eye_array(n), self.effects.T], [self.effects, -slack]]
         return splu(sparse.block_array(both).tocsc(), permc_spec="MMD_AT_PLUS_A")
 
@@ -133,7 +145,7 @@ class Part:
         return bool(abs(self.effects - other.effects).max() <= ALIKE * abs(self.effects).max())
 
 
-def measured(table: Bench, patience: int = 0) -> list[Part] | None:
+def noise_of(table: Bench, patience: int = 0) -> list[Part] | None:
     """The noise of each coordinate; None if the matrix has too many entries. patience: see `probe`.
 
     If the entries are those of the first coordinate, other coordinates have the same, which games with other numbers
@@ -238,18 +250,18 @@ def least_sum(matrix: Floats, wanted: Floats) -> float:
 # ------------------------------------------------------------------------------------- few rounds
 
 
-def largest_cost(table: Bench) -> tuple[float, int]:
-    """The largest μ of one loss (normal numbers) or its largest ε (Laplace numbers), and its round, from 1.
+def largest_cost(table: Bench) -> Cost:
+    """The largest μ of one loss (normal numbers) or its largest ε (Laplace numbers), exactly.
 
     Raises Refuted if the sums are not those of the losses and linear noise, if a loss has no noise, or if twins with
     the same sums play other points.
     """
-    parts = measured(table)
+    parts = noise_of(table)
     assert parts is not None
     found = costs(table, parts, range(table.rounds - 1))
     equal_twins(table, parts)
-    worst = int(np.argmax(found))
-    return float(found[worst]), worst + 1
+    most, worst = float(found.max()), int(np.argmax(found))
+    return Cost(most, most, worst + 1, table.rounds)
 
 
 def equal_twins(table: Bench, parts: list[Part]) -> None:
@@ -284,7 +296,7 @@ def like_the_first(table: Bench, few: int) -> None:
         raise Refuted(f"no noise of its own hides the loss of round {silent + 1:,} in prefix {silent + 1:,}")
     last = table.part(range(table.rounds - few, table.rounds))
     try:
-        parts = measured(last)
+        parts = noise_of(last)
     except (Refuted, Unclear):
         return
     ahead = np.tri(last.rounds, k=-1)[:, :-1]
@@ -295,21 +307,22 @@ def like_the_first(table: Bench, few: int) -> None:
 # ------------------------------------------------------------------------------------- long games
 
 
-def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int, int] | None:
-    """The largest cost of a loss in the rounds `taus`, from 0; the round of this loss; how many first rounds it covers.
+def least_cost(table: Bench, taus: list[int], support: Ints, most: float) -> Cost | None:
+    """The largest cost of a loss in the rounds `taus`, from 0; None if the audit does not know the matrix.
 
     It is exact for normal numbers. For Laplace numbers it is a lower limit for the first of `taus`: the cost in the
-    sums `support`. None if the audit does not know the matrix.
+    sums `support`. most: an upper limit on the cost in the whole game.
     """
-    per_round = max(1, int(table.mark()[-1]) // table.rounds)
+    per_round, rounds = max(1, int(table.mark()[-1]) // table.rounds), table.rounds
     table = table.shortened(MOVED // per_round)
     taus, rows = [tau for tau in taus if tau < table.rounds - 1], support[support < table.rounds]
     try:
-        parts = measured(table, patience=3)
+        parts = noise_of(table, patience=3)
     except Refuted:  # a number came back to the sums
         parts = None
     if parts is None or not taus:
         return None
-    found = costs(table, parts, taus) if table.kind == "normal" else costs(table, parts, taus[:1], rows)
-    worst = int(np.argmax(found))
-    return float(found[worst]), taus[worst], table.rounds
+    normal = table.kind == "normal"
+    found = costs(table, parts, taus) if normal else costs(table, parts, taus[:1], rows)
+    least, worst = float(found.max()), int(np.argmax(found))
+    return Cost(least, least if normal and table.rounds == rounds else most, taus[worst] + 1, table.rounds)

@@ -40,7 +40,15 @@ from privbandits_cli.audit.linear_games import (
     played,
     step_of,
 )
-from privbandits_cli.audit.noise_matrix import CLEAR, CORRECTIONS, largest_cost, least_cost, like_the_first, odd_rounds
+from privbandits_cli.audit.noise_matrix import (
+    CLEAR,
+    CORRECTIONS,
+    Cost,
+    largest_cost,
+    least_cost,
+    like_the_first,
+    odd_rounds,
+)
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, judged
@@ -170,18 +178,6 @@ def follow(
         update(states[0], given[t], now)
 
 
-class Cost(NamedTuple):
-    """The largest μ or ε of a loss, at least and at most, and the round of the loss, from 1.
-
-    rounds: the first ones, of which `least` is the cost.
-    """
-
-    least: float
-    most: float
-    round: int
-    rounds: int
-
-
 def audit_prefixes(target: Target[Noisy]) -> Audit:
     """Audit whether the noisy sums reveal more about a loss than (ε, δ) allows, and whether the points reveal more."""
     game = made_of(target)
@@ -195,16 +191,12 @@ def audit_prefixes(target: Target[Noisy]) -> Audit:
         whole = hidden_alone(table.shortened(FIRST + 1))
         table = table if whole else table.shortened(FIRST)
         allowed = gaussian.mu_of(target.claim.epsilon, target.claim.delta) if normal else target.claim.epsilon
-        if whole:
-            found = cost_of_long(table, allowed)
-            if table.rounds < game.rounds:
-                last = game.part(range(game.rounds - table.rounds, game.rounds))
-                rates_of_noise(last, last.others)
-        else:
-            size, worst = largest_cost(table)
-            found = Cost(size, size, worst, table.rounds)
-            if table.rounds < game.rounds:
-                like_the_first(game, table.rounds)
+        found = cost_of_long(table, allowed) if whole else largest_cost(table)
+        if table.rounds < game.rounds and not whole:
+            like_the_first(game, table.rounds)
+        elif table.rounds < game.rounds:
+            last = game.part(range(game.rounds - table.rounds, game.rounds))
+            rates_of_noise(last, last.others)
     except Unclear as reason:
         return replace(_so_far(table), found=str(reason))
     except Refuted as finding:
@@ -306,15 +298,9 @@ def _cost(table: Bench, hiding: Hiding, allowed: float, special: list[int] | Non
     if most <= (1 + EXACT) * allowed:
         return Cost(0.0, most, tau + 1, table.rounds)
     if special == [] and table.rounds <= FIRST:  # the matrix of all losses, each of which enters the next sum once
-        size, worst = largest_cost(table)
-        return Cost(size, size, worst, table.rounds)
-    known = least_cost(table, [tau, *taus], support)
-    if known is None:
-        first = table.shortened(FIRST)
-        return Cost(largest_cost(first)[0], most, tau + 1, FIRST)
-    least, worst, rounds = known
-    exact = rounds == table.rounds and table.kind == "normal"
-    return Cost(least, least if exact else most, worst + 1, rounds)
+        return largest_cost(table)
+    found = least_cost(table, [tau, *taus], support, most)
+    return found or largest_cost(table.shortened(FIRST))._replace(most=most, round=tau + 1)
 
 
 def canaries(table: Bench, hiding: Hiding) -> list[int]:
@@ -332,7 +318,7 @@ def canaries(table: Bench, hiding: Hiding) -> list[int]:
     return [int(tau) for tau in found if tau < table.rounds - 1]
 
 
-def measured(table: Bench, own: Dealt | None = None, given: Floats | None = None) -> Hiding:
+def hiding_of(table: Bench, own: Dealt | None = None, given: Floats | None = None) -> Hiding:
     """The numbers that hide losses in the game with these numbers and losses."""
     own, given = (own or table.numbers).copy(), (table.given if given is None else given).copy()
     game = table.play(own, given)
@@ -351,7 +337,7 @@ def measured(table: Bench, own: Dealt | None = None, given: Floats | None = None
 
 def hidden_alone(table: Bench) -> bool:
     """Whether the sums of a twin can be made equal by numbers that first enter the next sum."""
-    hiding, other = measured(table), next(table.others)
+    hiding, other = hiding_of(table), next(table.others)
     prefix, point = table.apart(table.first, moved_along(table, other, hiding)[1], other)
     return point < prefix or prefix == table.rounds or bool(hiding.where[prefix - 1] >= 0)
 
@@ -362,14 +348,14 @@ def rates_of_noise(table: Bench, others: Iterable[Floats]) -> Hiding:
     Raises Refuted if a loss acts on a sum without such numbers, or if their effect depends on the losses or on other
     numbers.
     """
-    hiding, slack = measured(table), table.slack(table.first)
+    hiding, slack = hiding_of(table), table.slack(table.first)
     least = float(hiding.least().min())
     if not least > CLEAR * slack:
         raise Unclear(f"noise of {least:.2g} is lost in the rounding of sums of losses")
     for number, other in enumerate(others):
         moved = followed(table, other, hiding)
         anew = again(table.target, table.numbers, f"other {number}").having(table.kind, table.own(moved))
-        changed = hiding.unlike(measured(table, anew, other), slack)
+        changed = hiding.unlike(hiding_of(table, anew, other), slack)
         if changed < table.rounds - 1:
             words = f"depends on the losses, or is no multiple of `rng.{table.kind}`"
             raise Refuted(f"the noise of prefix {table.start + changed + 1:,} {words}", (table, changed))
