@@ -17,9 +17,9 @@ from privbandits_cli.mechanisms.matrix_tree import redraw
 from privbandits_cli.numerics.jit import Record, Records, unbound
 from privbandits_cli.numerics.types import Floats, Ints
 
-values: Any = unbound  # these are bound when a loop is compiled
-flat: Any = unbound
-turn: Any = unbound
+values: Any = unbound  # bound when a loop is compiled
+MATRIX = False  # whether a release is [V | u~], not u~ alone
+WISHART = False  # whether gamma numbers make the noise
 
 DIGITS = 1e-12  # relative error of releases that counts as rounding
 WISHART_DIGITS = 1e-9  # the same with Wishart noise, which is computed from its factor
@@ -101,24 +101,21 @@ class Deal(NamedTuple):
     records: Floats
 
 
-def flat_matrix(state: Record, out: Floats) -> None:
-    """out = the release, from `[d, d + 1]`."""
+def flat(state: Record, out: Floats) -> None:
+    """out = the release, from `[d, d + 1]` if it is a MATRIX, else from `[d]`."""
     noisy, place = values(state), 0
-    for i in range(noisy.shape[0]):
-        for j in range(i + 1):
-            out[place + j] = noisy[i, j]
-        out[place + i + 1] = noisy[i, noisy.shape[0]]
-        place += i + 2
+    if MATRIX:
+        for i in range(noisy.shape[0]):
+            for j in range(i + 1):
+                out[place + j] = noisy[i, j]
+            out[place + i + 1] = noisy[i, noisy.shape[0]]
+            place += i + 2
+    else:
+        for i in range(len(out)):
+            out[i] = noisy[i]
 
 
-def flat_vector(state: Record, out: Floats) -> None:
-    """out = the release, from `[d]`."""
-    noisy = values(state)
-    for i in range(len(out)):
-        out[i] = noisy[i]
-
-
-def one_turn(states: Records, i: int, now: Now, out: Floats) -> int:
+def turn(states: Records, i: int, now: Now, out: Floats) -> int:
     """End the round before, if there was one, and choose an arm; out = what is then released."""
     if now.t > 0:
         update(states[i], now.row[:-1], now.row[-1], now.tape)
@@ -128,7 +125,7 @@ def one_turn(states: Records, i: int, now: Now, out: Floats) -> int:
 
 
 def again(states: Records, source: int, now: Now, out: Floats) -> int:
-    """`one_turn` of a copy of a state, with the numbers that are known and the moves of the tape."""
+    """`turn` of a copy of a state, with the numbers that are known and the moves of the tape."""
     copy(states, source, SPARE)
     rewind(now.tape, now.tape.at[KNOWN])
     arm: int = turn(states, SPARE, now, out)
@@ -345,7 +342,7 @@ def play(games: Played) -> None:
     n, d, k, size, layered = len(starts), bank.shape[2], bank.shape[3], moved.shape[1], len(layers.alive) > 0
     alike, gaps, ranks = np.zeros((2, d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)
     right, seen, sums, times = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
-    largest, wishart = 0.0, False
+    largest = 0.0
     for t in range(shown.shape[1]):
         found[ROUND], found[TWIN], started = t, 0, canary[t]
         copy(states, A, BEFORE)
@@ -365,16 +362,17 @@ def play(games: Played) -> None:
             return
         for c in range(size):
             largest, times[c] = max(largest, abs(right[c])), 0.0
-        for j in range(count if t == 0 else 0):
-            wishart |= tape.kinds[j] == GAMMA
-        now = Now(t, rows[0], arms, other, right, (WISHART_DIGITS if wishart else DIGITS) * largest)
-        found[END] = conforms(now, sums, counter) if wishart else gauge(states, now, effects)
+        now = Now(t, rows[0], arms, other, right, (WISHART_DIGITS if WISHART else DIGITS) * largest)
+        if WISHART:
+            found[END] = conforms(now, sums, counter)
+        else:
+            found[END] = GAMMAS if t == 0 and drawn(tape, GAMMA) else gauge(states, now, effects)
         if found[END] != AGREED:
             return
         late = 0
         for j in range(count):
             ranks[j] = -1
-            if not wishart and effects.enters[j] >= 0:
+            if not WISHART and effects.enters[j] >= 0:
                 ranks[j] = times[effects.enters[j]]
                 late = max(late, ranks[j] + 1)
                 times[effects.enters[j]] += 1.0
@@ -385,12 +383,12 @@ def play(games: Played) -> None:
                 ranks[j] = late
                 late += 1
         own, mine = arms if public else bank[1, shown[1, t]], 0
-        for i in range(1 if wishart else n):
+        for i in range(1 if WISHART else n):
             if t <= starts[i]:
                 continue
             found[TWIN], row = i, rows[1] if i == 0 else records[i, 1] if t == starts[i] + 1 else rows[0]
             twin = Now(t, row, arms, other, right, now.slack)
-            if wishart:
+            if WISHART:
                 played = follow_wishart(states, twin, counter)
             elif i == 0 or not layered:
                 played = follow(states, TWINS + i, twin, effects, moved[i])
@@ -405,7 +403,7 @@ def play(games: Played) -> None:
                 found[END] = -played
                 return
             if played >= 0 and played != arm and started == 0:  # equal arms may be told apart by rounding
-                if wishart or not tied(states, now, arm, effects, seen):
+                if WISHART or not tied(states, now, arm, effects, seen):
                     found[END] = ARM
                     return
                 found[TIES] += 1
@@ -424,7 +422,7 @@ def play(games: Played) -> None:
                 found[END] = HIDDEN
             if found[FULL] or found[END] != AGREED:
                 return
-        if started > 0 and not wishart:
+        if started > 0 and not WISHART:
             still(other)
             again(states, BEFORE, Now(t, rows[0], arms if public else alike[1], other, right, 0.0), seen)
             copy(states, SPARE, TWINS + started)
@@ -461,9 +459,12 @@ def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floa
 # ------------------------------------------------------------------------------------------------ Wishart noise
 
 
-def unprepared(*_: Any) -> int:
-    """Take the place of both functions below in the loops for learners without gamma numbers, which need neither."""
-    return GAMMAS
+def drawn(tape: Tape, kind: int) -> bool:
+    """Whether the round has numbers of this kind."""
+    some = False
+    for j in range(tape.at[KNOWN]):
+        some |= tape.kinds[j] == kind
+    return some
 
 
 def conforms(now: Now, sums: Floats, counter: Records) -> int:

@@ -29,7 +29,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -84,28 +84,6 @@ KEPT = (
     "`choose` or in the `update` before it"
 )
 SHARED = "several `rng.laplace` enter a number of the release in one round: let one alone enter it"
-
-
-class Bench(NamedTuple):
-    """The compiled loops of a target."""
-
-    play: Callable[..., None]
-    follow: Callable[..., int]
-    turn: Callable[..., int]
-    again: Callable[..., int]
-
-
-def compiled(target: Target[Noisy], wishart: bool) -> Bench:
-    """The loops with the steps of a target, which may have Wishart noise."""
-    if not interpreted():
-        import_module("privbandits_cli.audit.compiled")  # compiled steps know the methods of a tape
-    matrix = np.ndim(read(target.state[0], target.view.values)) == 2
-    calls: dict[str, Any] = {"flat": target.call(loops.flat_matrix if matrix else loops.flat_vector)}
-    calls["turn"] = target.call(loops.one_turn, **calls)
-    steps = loops.again, loops.measure, loops.gauge, loops.follow, loops.tied, loops.grow
-    for step in (*steps, loops.conforms, loops.follow_wishart):
-        calls[step.__name__] = target.call(step if wishart or step in steps else loops.unprepared, **calls)
-    return Bench(target.loop(loops.play, **calls), *(calls[step] for step in ("follow", "turn", "again")))
 
 
 def products(row: Floats, size: int) -> Floats:
@@ -171,8 +149,14 @@ class Games:
         d = self.known.dimension
         self.size = shape[0] if len(shape) == 1 else d * (d + 3) // 2
         self.reward = self.known.reward if math.isfinite(self.known.reward) else 1.0
-        self.bench = compiled(target, wishart=False)
+        self.switches = {"MATRIX": len(shape) == 2, "WISHART": False}
+        if not interpreted():
+            import_module("privbandits_cli.audit.compiled")  # compiled steps know the methods of a tape
         self.longest = int(max(2, min(target.setting.horizon, LONGEST, target.budget, NUMBERS // (d * (d + 1)))))
+
+    def call(self, template: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of the loops, compiled for this target."""
+        return self.target.call(template, **self.switches)
 
     def canaries(self, rounds: int, quiet: Sequence[int]) -> list[int]:
         """The rounds, from 0, of the records that are changed alone: early, late and random ones, the last ones before
@@ -229,13 +213,13 @@ class Games:
         rows = np.zeros((2, self.known.dimension + 1))
         played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, rows)
         try:
-            self.bench.play(played)
+            self.target.loop(loops.play, **self.switches)(played)
         except WrongArm as error:
             arm, k, t = error.args
             message = f"choose returned arm {arm} in round {t + 1}; the arms are 0 to {k - 1}"
             raise PluginError(message, getattr(self.target.steps["choose"], "py_func", None)) from None
         if found[loops.END] == loops.GAMMAS:
-            self.bench = compiled(self.target, wishart=True)
+            self.switches["WISHART"] = True
             return self.play(name, rounds, canaries, places)
         return played
 
@@ -259,13 +243,13 @@ class Games:
         states, other, rows, right = played.states, played.other, played.rows, np.zeros(self.size)
         twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played, right)
         other.moves[:] = 0.0
-        arm, kept = self.bench.again(states, loops.BEFORE, now, right), states.copy()
+        arm, kept = self.call(loops.again)(states, loops.BEFORE, now, right), states.copy()
         now = now._replace(slack=loops.DIGITS * (1 + np.abs(right).max()))
 
         def agrees(state: Records, now: Now) -> bool:
             """Whether a twin in this state plays the arm of A."""
             states[twin] = state[0]
-            return bool(self.bench.follow(states, twin, now, played.effects, 0.0 * right) == arm)
+            return bool(self.call(loops.follow)(states, twin, now, played.effects, 0.0 * right) == arm)
 
         first, second = kept[twin : twin + 1], kept[loops.BEFORE : loops.BEFORE + 1]
         for row in rows:
@@ -367,8 +351,8 @@ def bare_numbers(games: Games, played: Played) -> list[int]:
     states, tape, right, seen = played.states, played.other, np.zeros(games.size), np.zeros(games.size)
     now, twin = now_of(played, right), loops.TWINS + int(played.found[loops.TWIN])
     loops.still(tape)
-    games.bench.again(states, loops.BEFORE, now, right)
-    games.bench.again(states, twin, now._replace(row=last_row(played)), seen)
+    games.call(loops.again)(states, loops.BEFORE, now, right)
+    games.call(loops.again)(states, twin, now._replace(row=last_row(played)), seen)
     noisy = {int(c) for c in played.effects.enters[: tape.at[KNOWN]] if c >= 0}
     return [c for c in range(games.size) if c not in noisy and not abs(right[c] - seen[c]) <= near(right)]
 
@@ -404,7 +388,7 @@ def other_kind(games: Games, played: Played, bare: list[int]) -> int:
     right = np.zeros(games.size)
     now, tape, rng = now_of(played, right), played.other, games.target.stream("other numbers")
     loops.still(tape)
-    games.bench.again(played.states, loops.BEFORE, now, right)
+    games.call(loops.again)(played.states, loops.BEFORE, now, right)
     kinds = tape.kinds[: tape.at[KNOWN]].copy()
     for kind in {*kinds.tolist()} - {games.kind}:
         changed = np.zeros(games.size, bool)
@@ -412,7 +396,7 @@ def other_kind(games: Games, played: Played, bare: list[int]) -> int:
             loops.still(tape)
             own, found = np.flatnonzero(kinds == kind), np.zeros(games.size)
             tape.moves[own] = (rng.random(len(own)) if kind == UNIFORM else 2 * tape.numbers[own]) - tape.numbers[own]
-            games.bench.again(played.states, loops.BEFORE, now._replace(right=found), found)
+            games.call(loops.again)(played.states, loops.BEFORE, now._replace(right=found), found)
             changed |= np.abs(found - right) > near(right)
         if bare and changed[bare].all():
             return int(kind)

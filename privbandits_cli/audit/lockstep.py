@@ -10,22 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.audit.target import Target, canary, choice, choose, released, settled, trial, update, values
+from privbandits_cli.audit.target import Target, canary, choose, released, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy, View
 from privbandits_cli.numerics.jit import Records, unbound
 
-observe: Any = unbound  # these are bound when a loop is compiled
-stop: Any = unbound
+stop: Any = unbound  # these are bound when a loop is compiled
 recommend: Any = unbound
-answers: Any = unbound
-ranges: Any = unbound
-reach: Any = unbound
-BOUNDED = True  # bound to False for an algorithm whose gains may be outside [0, 1]
-MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
-NAMES = False  # bound to True for a target with a step `recommend`
-LONE = False  # bound to True if every round has a release of its own gain alone
+BOUNDED = True  # False for an algorithm whose gains may be outside [0, 1]
+KEPT = False  # whether the view is of numbers of all arms in the state, not of a release of each gain
+MORE = False  # whether the steps ask for more numbers than a uniform and a Laplace number a round
+LONE = False  # whether every round has a release of its own gain alone
+ANSWERED = False  # whether the game ends with an answer, which a step `stop` gives
+NAMES = False  # whether there is a step `recommend`
 
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # rounding error of a released value, in scales of its noise
@@ -50,60 +48,45 @@ FOUND = {
 }
 
 
-def observe_release(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """The release of a gain. `states[2]` becomes the state after the round; `states[5]` is scratch space."""
+def observe(states: Records, arm: int, gain: float, rng: Draws) -> float:
+    """What is released of a gain, or the value of its arm after it, if values are KEPT.
+
+    `states[2]` becomes the state after the round; `states[5]` is scratch space.
+    """
+    if KEPT:
+        update(states[2], arm, gain, rng)
+        value: float = values(states[2])[arm]
+        return value
     copy(states, 2, 5)
     noisy: float = released(states[5], gain, rng)
     update(states[2], arm, gain, rng)
     return noisy
 
 
-def observe_value(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """The value of the arm after its gain. `states[2]` becomes the state after the round."""
-    update(states[2], arm, gain, rng)
-    value: float = values(states[2])[arm]
-    return value
-
-
-def releases_settled(states: Records) -> bool:
-    """Always true: the view of a release has nothing but the release."""
+def settled(states: Records) -> bool:
+    """Whether all arms have the same values in both games, up to rounding, if values are KEPT."""
+    if KEPT:
+        ours, theirs = values(states[0]), values(states[1])
+        for i in range(len(ours)):
+            if not (ours[i] == theirs[i] or abs(ours[i] - theirs[i]) <= 1e-7 * max(1.0, abs(ours[i]))):
+                return False
     return True
 
 
-def values_settled(states: Records) -> bool:
-    """Whether all arms have the same values in both games, up to rounding."""
-    ours, theirs = values(states[0]), values(states[1])
-    for i in range(len(ours)):
-        if not (ours[i] == theirs[i] or abs(ours[i] - theirs[i]) <= 1e-7 * max(1.0, abs(ours[i]))):
-            return False
-    return True
-
-
-def answers_of(target: Target[View]) -> Callable[..., int]:
-    """The compiled `compared` of a target whose game ends with an answer; of another target, a function for GOING."""
-    if "stop" not in target.steps:
-        return target.call(no_answers)
-    return target.call(compared, NAMES="recommend" in target.steps)
-
-
-def compared(states: Records, one: int, other: int) -> int:
+def answers(states: Records, one: int, other: int) -> int:
     """Whether two games go on, have ended with the same answer, or differ in it or in what they would recommend now."""
-    own, theirs = stop(states[one]), stop(states[other])
-    if max(own, -1) != max(theirs, -1):
-        return DIFFERENT
-    if own >= 0:
-        return ENDED
-    if NAMES and recommend(states[one]) != recommend(states[other]):
-        return DIFFERENT
+    if ANSWERED:
+        own, theirs = stop(states[one]), stop(states[other])
+        if max(own, -1) != max(theirs, -1):
+            return DIFFERENT
+        if own >= 0:
+            return ENDED
+        if NAMES and recommend(states[one]) != recommend(states[other]):
+            return DIFFERENT
     return GOING
 
 
-def no_answers(states: Records, one: int, other: int) -> int:
-    """GOING: the game has no answers."""
-    return GOING
-
-
-def range_of_canary(states: Records, game: int) -> tuple[float, float]:
+def ranges(states: Records, game: int) -> tuple[float, float]:
     """The range of the next gain of `states[game]`."""
     low, high = canary(states[game])
     return (min(low, 0.0), max(high, 1.0)) if BOUNDED else (low, high)
@@ -129,14 +112,14 @@ def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
                 theirs[i] = ours[i]
 
 
-def choose_on_copy(states: Records, game: int, uniform: float, laplace: float) -> int:
+def choice(states: Records, game: int, uniform: float, laplace: float) -> int:
     """The arm that `states[game]` chooses; `states[2]` is the state after that choice."""
     copy(states, game, 2)
     arm: int = choose(states[2], Draws(uniform, laplace))
     return arm
 
 
-def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
+def trial(states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
     """What is released if `states[game]` draws these numbers, plays this arm and sees this gain.
 
     `states[2]` is the state after that round; `choose` may have kept a number in it.
@@ -332,7 +315,7 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
     return len(laplace)
 
 
-def extent(
+def reach(
     states: Records, arm: int, low: float, high: float, gain: float, other: float, t: int, u: float, z: float
 ) -> float:
     """By how much a release of game B can differ between two gains: in the canary's range, at its ends, or outside."""
@@ -365,6 +348,18 @@ def float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:
             yield (start + offset) // 8, (start + offset + part.itemsize) // 8
 
 
+def switches(target: Target[View]) -> dict[str, bool]:
+    """The constants of these loops for a target."""
+    return {
+        "BOUNDED": target.algorithm.bounded,
+        "KEPT": isinstance(target.view, Noisy),
+        "MORE": target.more,
+        "LONE": getattr(target.view, "rounds", 0) == 1,
+        "ANSWERED": "stop" in target.steps,
+        "NAMES": "recommend" in target.steps,
+    }
+
+
 class Loops(NamedTuple):
     """The compiled loops of a target, and the two calls of its steps on copies."""
 
@@ -377,16 +372,6 @@ class Loops(NamedTuple):
 
 def compiled(target: Target[View]) -> Loops:
     """The loops with the steps of a target."""
-    kept, bounded = isinstance(target.view, Noisy), target.algorithm.bounded
-    watch = target.loop(observe_value if kept else observe_release)
-    calls = {
-        "ranges": target.call(range_of_canary, BOUNDED=bounded),
-        "choice": target.call(choose_on_copy),
-        "trial": target.call(observe_on_copy, observe=watch),
-    }
-    calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, BOUNDED=bounded, **calls)}
-    calls["answers"] = answers_of(target)
-    calls["settled"] = target.call(values_settled if kept else releases_settled)
-    lone = getattr(target.view, "rounds", 0) == 1
-    played = target.loop(couple, **calls, MORE=target.more, LONE=lone)
-    return Loops(played, target.loop(follow, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])
+    own = switches(target)
+    couples, follows, plays = (target.loop(template, **own) for template in (couple, follow, advance))
+    return Loops(couples, follows, plays, target.call(choice, **own), target.call(trial, **own))

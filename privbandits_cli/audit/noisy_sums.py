@@ -16,7 +16,7 @@ sum equals that of A. If a sum has no such numbers, it must be equal without a m
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,11 +54,9 @@ from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, judged
 from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
 from privbandits_cli.games.views import Noisy
-from privbandits_cli.numerics.jit import Records, unbound
+from privbandits_cli.numerics.jit import Records
 
 ACROSS = "a loss in one coordinate acts on the sums of others: add the losses coordinate by coordinate"
-
-ahead: Any = unbound  # bound when a loop is compiled
 
 FIRST = 256  # rounds of a game whose whole matrix is measured
 BYTES = 2**30  # a game with more rounds copies at most so many bytes of states
@@ -66,9 +64,7 @@ RANDOM = 8  # random rounds whose loss is replaced alone
 ORDINARY = 16  # less than one loss in so many acts in another way than most
 
 
-def play_ahead(
-    states: Records, loss: Floats, now: Draws, then: Draws, x: Floats, seen: Floats, scratch: Floats
-) -> None:
+def ahead(states: Records, loss: Floats, now: Draws, then: Draws, x: Floats, seen: Floats, scratch: Floats) -> None:
     """Set `states[1]` to what follows `states[0]` after this loss, when it shows the next sum.
 
     x, seen: filled with the point and the sum before.
@@ -325,7 +321,7 @@ def hiding_of(table: Bench, own: Dealt | None = None, given: Floats | None = Non
     size = step_of(float(np.abs(game.sums).max()))
     by = size * table.target.stream("signs").choice([-1.0, 1.0], given.shape)
     hiding = Hiding(np.full(len(given) - 1, -1), np.zeros_like(given[1:]))
-    loop, states = table.target.loop(measure, ahead=table.target.call(play_ahead)), np.repeat(table.target.state, 2)
+    loop, states = table.target.loop(measure), np.repeat(table.target.state, 2)
     plan = table.mark(), game, by, table.slack(game, given=given), table.near
     twice = table.start + loop(states, given, own, table.own(own), *plan, hiding) + 1
     if twice <= table.start + len(given):
@@ -384,8 +380,8 @@ def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> 
     moved, states, given = table.numbers.copy(), np.repeat(table.play(rounds=range(start)).state, 2), other[start:]
     table.cost += (1 + 2 * CORRECTIONS) * len(given)
     twin, later = Game(np.empty_like(given), np.zeros_like(given), states), hiding.since(start)
-    loop = table.target.loop(follow, ahead=table.target.call(play_ahead))
-    loop(states, given.copy(), moved.since(start), table.own(moved), later, table.first.sums[start:], twin)
+    wanted = table.first.sums[start:]
+    table.target.loop(follow)(states, given.copy(), moved.since(start), table.own(moved), later, wanted, twin)
     return moved, twin
 
 
