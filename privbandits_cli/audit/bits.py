@@ -14,7 +14,7 @@ import numpy as np
 
 from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
-from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, Deal, answers, choice, compiled, switches, trial
+from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, Deal, answers, choice, switches, trial
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
@@ -100,15 +100,14 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
 
 def audit_bits(target: Target[Release]) -> Audit:
     """Whether arms follow from the reports alone, and whether a report reveals more about its gain than ε allows."""
-    rounds, loops = int(min(target.setting.horizon, LONGEST)), compiled(target)
-    loop = target.loop(follow, **switches(target))
+    rounds, loop = int(min(target.setting.horizon, LONGEST)), target.loop(follow, **switches(target))
     made = pairs(rounds, target)[: 3 + min(ARMS, target.setting.n_arms)]
     games = f"pairs of games of {rounds:,} rounds with equal reports"
     words, later = f"{target.claim} of each report of one bit, by itself", like_these(rounds, target.setting.horizon)
     so_far = Audit("VIOLATION", words, "", 2 * rounds * len(made), played=games, assumed=later)
     worst, at = 0.0, 0
     for number, pair in enumerate(made):
-        game = game_of(target, loops, pair, number, rounds)
+        game = game_of(target, pair, number, rounds)
         states, costs = np.repeat(target.state, 6), np.zeros(rounds)
         outcome, t, u = loop(states, game.deal, costs)
         if outcome == SEVERAL:

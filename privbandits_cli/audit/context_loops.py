@@ -318,8 +318,9 @@ class Played(NamedTuple):
 
     words: the states as whole numbers, `[states, words]`; tape: that of A; other: the tape of the twins, with the same
     numbers; counter: it makes Wishart noise; moved: the squares of the moves that hide the record of each twin, or with
-    layers the information about it, `[twins, C]`; found: see END; rows: the last records of A and of the first twin,
-    zeros at first, `[2, d + 1]`.
+    layers the information about it, `[twins, C]`; found: see END. Of the last round: rows, the records before it of A,
+    of the first twin, and of the twin at fault, zeros at first, `[3, d + 1]`; arms, those of A, `[d, k]`; right, what A
+    released, `[C]`.
     """
 
     states: Records
@@ -333,24 +334,25 @@ class Played(NamedTuple):
     moved: Floats
     found: Ints
     rows: Floats
+    arms: Floats
+    right: Floats
 
 
 def play(games: Played) -> None:
     """Play A and its twins up to the first fault. Filled in: `moved`, `effects.sizes`, and `found`."""
-    states, words, tape, other, deal, effects, layers, counter, moved, found, rows = games
+    states, words, tape, other, deal, effects, layers, counter, moved, found, rows, arms, right = games
     bank, shown, public, fixed, numbers, truth, starts, canary, records = deal
     n, d, k, size, layered = len(starts), bank.shape[2], bank.shape[3], moved.shape[1], len(layers.alive) > 0
-    alike, gaps, ranks = np.zeros((2, d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)
-    right, seen, sums, times = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
+    alike, gaps, ranks = np.zeros((d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)
+    seen, sums, times = np.zeros(size), np.zeros(size), np.zeros(size)
     largest = 0.0
     for t in range(shown.shape[1]):
         found[ROUND], found[TWIN], started = t, 0, canary[t]
         copy(states, A, BEFORE)
-        for side in range(2):
-            for i in range(d):
-                for a in range(k):
-                    alike[side, i, a] = records[started, side, i]
-        arms = alike[0] if started > 0 and not fixed else bank[0, shown[0, t]]
+        for i in range(d):
+            for a in range(k):
+                alike[i, a] = records[started, 1, i]
+                arms[i, a] = records[started, 0, i] if started > 0 and not fixed else bank[0, shown[0, t], i, a]
         rewind(tape, 0)
         arm = turn(states, A, Now(t, rows[0], arms, tape, right, 0.0), right)
         count = tape.at[PLACE]
@@ -387,6 +389,7 @@ def play(games: Played) -> None:
             if t <= starts[i]:
                 continue
             found[TWIN], row = i, rows[1] if i == 0 else records[i, 1] if t == starts[i] + 1 else rows[0]
+            rows[2] = row
             twin = Now(t, row, arms, other, right, now.slack)
             if WISHART:
                 played = follow_wishart(states, twin, counter)
@@ -424,7 +427,7 @@ def play(games: Played) -> None:
                 return
         if started > 0 and not WISHART:
             still(other)
-            again(states, BEFORE, Now(t, rows[0], arms if public else alike[1], other, right, 0.0), seen)
+            again(states, BEFORE, Now(t, rows[0], arms if public else alike, other, right, 0.0), seen)
             copy(states, SPARE, TWINS + started)
             if apart(seen, right, now.slack) > 0:
                 found[END] = OWN

@@ -32,6 +32,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privbandits_cli.accounting import wishart
 from privbandits_cli.audit import context_loops as loops
@@ -210,8 +211,8 @@ class Games:
         layers = Layers(np.zeros(places, np.int64), *map(np.zeros, shapes))
         moved, found, counters = np.zeros((n, c)), np.zeros(loops.FOUND, np.int64), record(**counter)
         words = states.view(np.int64).reshape(len(states), -1)
-        rows = np.zeros((2, self.known.dimension + 1))
-        played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, rows)
+        last = np.zeros((3, self.known.dimension + 1)), np.zeros(deal.bank.shape[2:]), np.zeros(c)
+        played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, *last)
         try:
             self.target.loop(loops.play, **self.switches)(played)
         except WrongArm as error:
@@ -240,26 +241,22 @@ class Games:
 
     def carrier(self, played: Played) -> str:
         """The fields of a twin's state that make it play another arm than A; "" if no field does so alone."""
-        states, other, rows, right = played.states, played.other, played.rows, np.zeros(self.size)
-        twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played, right)
-        other.moves[:] = 0.0
-        arm, kept = self.call(loops.again)(states, loops.BEFORE, now, right), states.copy()
-        now = now._replace(slack=loops.DIGITS * (1 + np.abs(right).max()))
+        states, other, rows, out = played.states, played.other, played.rows, np.zeros(self.size)
+        twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played)
+        loops.still(other)
+        arm, kept = self.call(loops.again)(states, loops.BEFORE, now, out), states.copy()
 
         def agrees(state: Records, now: Now) -> bool:
             """Whether a twin in this state plays the arm of A."""
             states[twin] = state[0]
-            return bool(self.call(loops.follow)(states, twin, now, played.effects, 0.0 * right) == arm)
+            return bool(self.call(loops.follow)(states, twin, now, played.effects, 0.0 * out) == arm)
 
         first, second = kept[twin : twin + 1], kept[loops.BEFORE : loops.BEFORE + 1]
         for row in rows:
             now = now._replace(row=row)
             if not agrees(first, now) and (fields := carrier(first, second, partial(agrees, now=now))):
                 return fields
-        for state, row in (
-            (first[0], last_row(played)),
-            (second[0], rows[0]),
-        ):  # else a field that the last record changes may do so
+        for state, row in ((first[0], rows[2]), (second[0], rows[0])):  # else a field that the last record changes
             rewind(other, other.at[KNOWN])
             self.target.steps["update"](state, row[:-1], row[-1], other)
             if other.at[PLACE] > 0:
@@ -332,72 +329,37 @@ def excuse_of(games: Games, played: Played) -> str:
 
     The games move random numbers of one kind, which are drawn in the round of a release. An honest learner may hide its
     records by other noise. In the round at fault, numbers of another kind must then enter each number of the release
-    that no moved number enters. Or each number of every release must have new noise of earlier rounds (`Layers`).
+    that differs in the twin, and that no moved number enters. Or each number of every release must have new noise of
+    earlier rounds (`Layers`).
     """
     end, t = int(played.found[loops.END]), int(played.found[loops.ROUND])
     if end not in (loops.BARE, loops.HIDDEN) or played.counter["k"]:
         return ""
-    bare = bare_numbers(games, played)
-    other = other_kind(games, played, bare)
-    if other >= 0:
-        return OF_OTHERS.format(NAMES[other], NAMES[games.kind], PURE[games.kind])
+    now, tape, rng = now_of(played), played.other, games.target.stream("other numbers")
+    kinds, numbers = tape.kinds[: tape.at[KNOWN]].copy(), tape.numbers[: tape.at[KNOWN]]
+
+    def differs(source: int, row: Floats, moves: Floats) -> NDArray[np.bool_]:
+        """Which numbers of a state's release differ from those of A, after this record and with these moves."""
+        tape.moves[: len(moves)], out = moves, np.zeros(games.size)
+        games.call(loops.again)(played.states, source, now._replace(row=row), out)
+        return np.asarray(~(np.abs(out - now.right) <= loops.CLEAR * now.slack))
+
+    bare = differs(loops.TWINS + int(played.found[loops.TWIN]), played.rows[2], 0.0 * numbers)
+    entered = played.effects.enters[: len(kinds)]
+    bare[entered[entered >= 0]] = False
+    for kind in {*kinds.tolist()} - {games.kind}:
+        changed = np.zeros(games.size, bool)
+        for _ in range(REDRAWN):
+            anew = rng.random(len(kinds)) if kind == UNIFORM else 2 * numbers
+            changed |= differs(loops.BEFORE, played.rows[0], np.where(kinds == kind, anew - numbers, 0.0))
+        if bare.any() and changed[bare].all():
+            return OF_OTHERS.format(NAMES[kind], NAMES[games.kind], PURE[games.kind])
     rounds, last = min(t + AFTER, len(played.deal.canary)), {0, t // 2, max(0, t - 2), max(0, t - 1)}
     again = games.play("earlier noise", rounds, sorted(last), KEPT_PLACES, alone=True)
     return KEPT.format(NAMES[games.kind]) if again.found[loops.END] == loops.AGREED else ""
 
 
-def bare_numbers(games: Games, played: Played) -> list[int]:
-    """The numbers of the release that no moved number enters, in which the twin at fault differs from A."""
-    states, tape, right, seen = played.states, played.other, np.zeros(games.size), np.zeros(games.size)
-    now, twin = now_of(played, right), loops.TWINS + int(played.found[loops.TWIN])
-    loops.still(tape)
-    games.call(loops.again)(states, loops.BEFORE, now, right)
-    games.call(loops.again)(states, twin, now._replace(row=last_row(played)), seen)
-    noisy = {int(c) for c in played.effects.enters[: tape.at[KNOWN]] if c >= 0}
-    return [c for c in range(games.size) if c not in noisy and not abs(right[c] - seen[c]) <= near(right)]
-
-
-def last_row(played: Played) -> Floats:
-    """The last record of the twin at fault."""
-    t, i = played.found[loops.ROUND], played.found[loops.TWIN]
-    if i == 0:
-        return np.ascontiguousarray(played.rows[1])
-    return np.ascontiguousarray(played.deal.records[i, 1] if t == played.deal.starts[i] + 1 else played.rows[0])
-
-
-def near(right: Floats) -> float:
-    """How far the numbers of two such releases may differ by rounding."""
-    return loops.CLEAR * loops.DIGITS * (1.0 + float(np.abs(right).max()))
-
-
-def now_of(played: Played, right: Floats) -> Now:
-    """The round of the fault, in which A releases `right`."""
-    t = int(played.found[loops.ROUND])
-    return Now(t, played.rows[0], shown(played, t), played.other, right, 0.0)
-
-
-def shown(played: Played, t: int) -> Floats:
-    """The arms that A is shown in a round."""
-    deal, canary = played.deal, played.deal.canary[t]
-    arms: Floats = deal.bank[0, deal.shown[0, t]]
-    return np.repeat(deal.records[canary, 0, :-1, None], arms.shape[1], 1) if canary and not deal.fixed else arms
-
-
-def other_kind(games: Games, played: Played, bare: list[int]) -> int:
-    """The kind of those random numbers that are not moved and enter each of these numbers of the release; or -1."""
-    right = np.zeros(games.size)
-    now, tape, rng = now_of(played, right), played.other, games.target.stream("other numbers")
-    loops.still(tape)
-    games.call(loops.again)(played.states, loops.BEFORE, now, right)
-    kinds = tape.kinds[: tape.at[KNOWN]].copy()
-    for kind in {*kinds.tolist()} - {games.kind}:
-        changed = np.zeros(games.size, bool)
-        for _ in range(REDRAWN):
-            loops.still(tape)
-            own, found = np.flatnonzero(kinds == kind), np.zeros(games.size)
-            tape.moves[own] = (rng.random(len(own)) if kind == UNIFORM else 2 * tape.numbers[own]) - tape.numbers[own]
-            games.call(loops.again)(played.states, loops.BEFORE, now._replace(right=found), found)
-            changed |= np.abs(found - right) > near(right)
-        if bare and changed[bare].all():
-            return int(kind)
-    return -1
+def now_of(played: Played) -> Now:
+    """The round of the fault."""
+    slack = loops.DIGITS * (1.0 + float(np.abs(played.right).max()))
+    return Now(int(played.found[loops.ROUND]), played.rows[0], played.arms, played.other, played.right, slack)

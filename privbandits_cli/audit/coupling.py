@@ -20,7 +20,7 @@ too, A and B are played again, and after each round B gets the numbers of A that
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit import lockstep
-from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Deal, Loops, Trace, float_fields
+from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Deal, Trace, float_fields, switches
 from privbandits_cli.audit.target import Target, inside, rare
 from privbandits_cli.audit.twins import carrier, leak
 from privbandits_cli.games.bandit import Floats
@@ -136,7 +136,7 @@ def pairs(rounds: int, target: Target[Noisy | Release]) -> list[Pair]:
     return [*made, alike(runs, (runs + 0.5) % 1.0), *flat]
 
 
-def game_of(target: Target[Noisy | Release], loops: Loops, pair: Pair, number: int, rounds: int) -> "Game":
+def game_of(target: Target[Noisy | Release], pair: Pair, number: int, rounds: int) -> "Game":
     """A pair of games with random numbers of its own; some are rare in the second pair."""
     rng, noise = target.stream(f"couple {number}"), target.numbers(target.noise, rounds, number)
     numbers = target.numbers("uniform", rounds, number), rng.random(rounds), rare("uniform", rounds, rng)
@@ -144,15 +144,18 @@ def game_of(target: Target[Noisy | Release], loops: Loops, pair: Pair, number: i
     if number == 1:
         far = rng.permutation(np.arange(rounds) % RARE == 0)
         noise, uniform[far, 0] = np.where(far, rare(target.noise, rounds, rng), noise), uniform[far, 2]
-    return Game(target, loops, Deal(*pair[:2], pair.columns(target.setting.n_arms), uniform, early, noise))
+    return Game(target, Deal(*pair[:2], pair.columns(target.setting.n_arms), uniform, early, noise))
 
 
 class Game(NamedTuple):
     """A pair of games of one target."""
 
     target: Target[Noisy | Release]
-    loops: Loops
     deal: Deal
+
+    def call(self, template: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of the loops, compiled for this target."""
+        return self.target.call(template, **switches(self.target))
 
     def play(self, state: Records, second: Floats, start: int) -> Played:
         """Play the rounds from `start` on, in which B has these gains."""
@@ -168,7 +171,7 @@ class Game(NamedTuple):
         fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
         plan = start, self.rest(), SLACK * min(1.0, self.target.claim.epsilon), rounding
-        end, t, number, linear, hidden = self.loops.couple(states, words, fields, deal, *plan, trace)
+        end, t, number, linear, hidden = self.call(lockstep.couple)(states, words, fields, deal, *plan, trace)
         return Played(end, t + start, number, linear, states, trace, rounding, hidden)
 
     def rest(self) -> int:
@@ -191,12 +194,13 @@ class Game(NamedTuple):
     def advance(self, states: Records, start: int, end: int, laplace: Floats | None = None) -> NDArray[np.int64]:
         """Play A = `states[0]` from one round to another; the arms."""
         arms, deal = np.zeros(end, np.int64), self.deal if laplace is None else self.deal._replace(laplace=laplace)
-        self.loops.advance(states, deal, start, end, arms)
+        self.call(lockstep.advance)(states, deal, start, end, arms)
         return arms[start:]
 
     def choice(self, state: Records, uniform: float, t: int) -> int:
         """The arm that a state chooses in round t."""
-        return self.loops.choice(np.repeat(state, 6), 0, uniform, self.deal.laplace[t])
+        arm: int = self.call(lockstep.choice)(np.repeat(state, 6), 0, uniform, self.deal.laplace[t])
+        return arm
 
     def all_different(self) -> tuple[Played, Spent]:
         """A pair of games in which all gains differ, with the largest cost of a gain in its own release.
@@ -218,11 +222,11 @@ class Game(NamedTuple):
         are played in full, for at most CANARIES gains.
         """
         state, before, full = np.repeat(self.target.state, 6), 0, 0
-        moves = np.zeros(len(self.deal.laplace))
+        moves, follow = np.zeros(len(self.deal.laplace)), self.call(lockstep.follow)
         for t in canaries:
             self.advance(state, before, t)
             before, states = t, np.repeat(state[:1], 6)
-            if self.loops.follow(states, self.deal, t, self.rest(), known.trace, moves) == len(moves):
+            if follow(states, self.deal, t, self.rest(), known.trace, moves) == len(moves):
                 found = known._replace(trace=known.trace._replace(moves=moves[t:], costs=known.trace.costs[t:]))
             elif full < CANARIES:
                 other, full = self.deal.first.copy(), full + 1

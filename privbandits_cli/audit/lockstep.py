@@ -4,7 +4,7 @@ These loops are compiled with the steps of a target. They work on six records: t
 space. `coupling` explains what follows from their results.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -358,20 +358,3 @@ def switches(target: Target[View]) -> dict[str, bool]:
         "ANSWERED": "stop" in target.steps,
         "NAMES": "recommend" in target.steps,
     }
-
-
-class Loops(NamedTuple):
-    """The compiled loops of a target, and the two calls of its steps on copies."""
-
-    couple: Callable[..., tuple[int, int, float, bool, float]]
-    follow: Callable[..., int]
-    advance: Callable[..., None]
-    choice: Callable[..., int]
-    trial: Callable[..., float]
-
-
-def compiled(target: Target[View]) -> Loops:
-    """The loops with the steps of a target."""
-    own = switches(target)
-    couples, follows, plays = (target.loop(template, **own) for template in (couple, follow, advance))
-    return Loops(couples, follows, plays, target.call(choice, **own), target.call(trial, **own))
