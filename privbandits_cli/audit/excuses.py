@@ -37,10 +37,10 @@ SEVERAL = (
 )
 FIELDS = "`{1}` has noise of its own and decides arms, too: keep all that decides in one noisy number for each arm"
 
-STEPS = -1000.0, -1.0, 0.37, 1.0, 1000.0  # by which a number is moved to see whether a release is linear in it
-HUGE = 1e12  # a number that moves a release to the end of its range, if it has one
+STEPS = np.array([-1000.0, -1.0, 0.37, 1.0, 1000.0])  # by which a number is moved to see if a release is linear in it
+CLOSE = 1e-6  # relative error of an effect
+PART = 0.3678794  # share of the largest datum: no multiple of a grid to which releases may be rounded
 BETWEEN = np.linspace(0.01, 0.99, 50).tolist()  # uniform numbers that are tried
-GAINS = 0.0, 0.7  # the gains of games A and B
 RELEASES = 4  # releases without new noise that are tried: each must have a number of its own from an earlier round
 SEARCHED = 2**10  # rounds in which such releases are searched for
 
@@ -106,7 +106,7 @@ def of(game: Game, found: Played, spent: Spent) -> str:
         return FIELDS.format(target.noise, names) if target.more and names and _have_noise(now, names) else ""
     if outcome in (OTHER_ARM, NUMBER):
         return SEVERAL if isinstance(target.view, Noisy) and _is_several(now, outcome) else ""
-    if outcome in (SCALE, BARE, EARLIER, AGREED) and bent(lambda which, z: now.release(which, GAINS[which], z), now.z):
+    if outcome in (SCALE, BARE, EARLIER, AGREED) and bent(lambda which, z: now.release(which, PART * which, z), now.z):
         return transformed(target)
     if outcome == BARE and len({now.release(1, 0.0, now.z, u) for u in now.alike()}) > 1:
         still = all(now.release(1, 0.0, now.z, u) == now.release(1, 0.0, now.z + 1.0, u) for u in now.alike())
@@ -120,20 +120,24 @@ def of(game: Game, found: Played, spent: Spent) -> str:
     return ""
 
 
-def bent(release: Callable[[int, float], float], z: float) -> bool:
+def bent(release: Callable[[int, float], float | Floats], z: float) -> bool:
     """Whether a release is not linear in its random number because it is changed after its noise was added.
 
-    release: what is released, as a function of the datum, 0 or 1, and of the random number; z: the number of the round.
+    release: what is released, a number or several, as a function of the datum, 0 or 1, and of the random number; z: the
+    number of the round.
 
-    Huge numbers lead to the ends of the range of the release, if it has any. If an end depends on the datum, the noise
-    alone was changed, before it was added to the datum. This is no excuse.
+    If a datum adds the same to the release whatever the number is, the noise alone was changed, before the datum was
+    added to it. This is no excuse.
     """
-    own = release(0, z)
-    slopes = np.array([(release(0, z + step) - own) / step for step in STEPS])
-    if np.ptp(slopes) <= 1e-6 * np.abs(slopes).max() + 1e-12 * (1.0 + abs(own)):
-        return False
-    ends = ((release(0, end), release(0, end / 2.0), release(1, end)) for end in (-HUGE, HUGE))
-    return not any(far == half and far != other for far, half, other in ends)  # no end depends on the datum
+
+    def moved(datum: int) -> Floats:
+        """The release without a move, and after each of STEPS."""
+        return np.array([np.atleast_1d(release(datum, z + by)) for by in (0.0, *STEPS)])
+
+    own, other = moved(0), moved(1)
+    slopes, added, blur = (own[1:] - own[0]) / STEPS[:, None], other - own, 1e-12 * (1.0 + np.abs(own).max())
+    straight, same = (np.ptp(part, axis=0) <= CLOSE * np.abs(part).max() + blur for part in (slopes, added))
+    return bool((~straight & (~same | (np.abs(added).max(axis=0) <= blur))).any())
 
 
 def _is_secret(now: Moment) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit.excuses import bent, transformed
+from privbandits_cli.audit.excuses import PART, bent, transformed
 from privbandits_cli.audit.linear_games import (
     ALIKE,
     RUN,
@@ -247,7 +247,7 @@ def excuse_of(target: Target[Release], twins: Twins, t: int) -> str:
         return IN_CHOOSE
 
     def with_number(k: int, side: int, number: float) -> float:
-        return release(float(side), np.where(np.arange(len(z)) == k, number, z), z)
+        return release(PART * side, np.where(np.arange(len(z)) == k, number, z), z)
 
     return transformed(target) if any(bent(partial(with_number, k), z[k]) for k in range(len(z))) else ""
 
