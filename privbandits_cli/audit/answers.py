@@ -137,7 +137,7 @@ def audit_answers(target: Target[Answer], games: Games) -> Audit:
     """Whether the arm played reveals more about its own round's arms than ε allows; games: those of its base."""
     epsilon, rounds, known, k = target.view.epsilon, games.longest, games.known, target.setting.n_arms
     deal, found = games.dealt("answers", rounds), np.zeros(games.size)
-    ahead, none = games.target.loop(advance, **games.switches), np.zeros((0, DEEP))
+    ahead, none = games.target.compiled(advance), np.zeros((0, DEEP))
     odd = np.zeros(rounds, np.int64)
     direction = target.stream("directions").standard_normal(known.dimension)
     sets = np.zeros((3, known.dimension, k))
@@ -156,7 +156,9 @@ def audit_answers(target: Target[Answer], games: Games) -> Audit:
 
         def run(given: Floats, arms: Floats) -> tuple[Ints, Ints]:
             chosen, counts = np.zeros((2, len(given)), np.int64)
-            games.call(answer)(states, Now(t, before, arms, tape, found, 0.0), first, given, chosen, counts, found)
+            games.target.compiled(answer)(
+                states, Now(t, before, arms, tape, found, 0.0), first, given, chosen, counts, found
+            )
             return chosen, counts
 
         return [partial(run, arms=arms) for arms in (*sets, deal.bank[0, deal.shown[0, t]])]

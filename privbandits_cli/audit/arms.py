@@ -129,7 +129,7 @@ def audit_arms(target: Target[Arms]) -> Audit:
     assert isinstance(model, ExponentialWeights)
     if rounds <= rest:
         return Audit("NOT AUDITABLE", "EXP3's law", f"no block of {rest + 1:,} rounds ends in this game", 0)
-    play = target.loop(observe_play)
+    play = target.compiled(observe_play)
     tables = [((rng.random(rounds) < DEEP).astype(float), 0), (inside(rng, rounds), n_arms - 1)]
     tables += [(np.ones(rounds), arm) for arm in {0, n_arms - 1}]  # all other arms become rare
     worst, claim = 0.0, "EXP3's law, in every round"

@@ -14,7 +14,7 @@ import numpy as np
 
 from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
-from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, Deal, answers, choice, switches, trial
+from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, Deal, answers, choice, switched, trial
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
@@ -57,7 +57,7 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
     Filled in: `costs[round]`, the privacy loss of a gain in its report, in nats. Returned: what ended the games, the
     rounds before that, and the uniform number of that choice. The Laplace numbers are not moved.
     """
-    first, second, columns, uniform, _, laplace = deal
+    first, second, best, uniform, _, laplace = deal
     for t in range(len(first)):
         z, u = laplace[t], uniform[t, 0]
         arm = choice(states, 0, u, z)
@@ -67,7 +67,7 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
                 return ARM, t, uniform[t, j]
             if again != arm:
                 return NUMBER, t, u
-        gain, other = first[t, columns[arm]], second[t, columns[arm]]
+        gain, other = first[t, int(arm == best)], second[t, int(arm == best)]
         own, theirs = chance(states, 0, arm, gain, z), chance(states, 1, arm, other, z)
         ends = trial(states, 0, arm, gain, 0.0, z), trial(states, 0, arm, gain, LAST, z)
         for j in range(uniform.shape[1]):
@@ -100,7 +100,7 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
 
 def audit_bits(target: Target[Release]) -> Audit:
     """Whether arms follow from the reports alone, and whether a report reveals more about its gain than ε allows."""
-    rounds, loop = int(min(target.setting.horizon, LONGEST)), target.loop(follow, **switches(target))
+    target, rounds = switched(target), int(min(target.setting.horizon, LONGEST))
     made = pairs(rounds, target)[: 3 + min(ARMS, target.setting.n_arms)]
     games = f"pairs of games of {rounds:,} rounds with equal reports"
     words, later = f"{target.claim} of each report of one bit, by itself", like_these(rounds, target.setting.horizon)
@@ -109,7 +109,7 @@ def audit_bits(target: Target[Release]) -> Audit:
     for number, pair in enumerate(made):
         game = game_of(target, pair, number, rounds)
         states, costs = np.repeat(target.state, 6), np.zeros(rounds)
-        outcome, t, u = loop(states, game.deal, costs)
+        outcome, t, u = target.compiled(follow)(states, game.deal, costs)
         if outcome == SEVERAL:
             return replace(so_far, verdict="NOT AUDITABLE", found=MORE)
         if outcome == ARM:

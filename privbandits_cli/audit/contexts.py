@@ -25,11 +25,10 @@ this noise, the account of `accounting.wishart` holds for them.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,21 +142,17 @@ class Games:
     """The coupled games of a target."""
 
     def __init__(self, target: Target[Noisy]) -> None:
-        self.target, self.known = target, target.setting.known()
+        self.known = target.setting.known()
         self.public, self.fixed = target.view.public, target.view.fixed
         self.kind = NORMAL if target.claim.delta > 0 else LAPLACE
         shape = np.shape(read(target.state[0], target.view.values))
         d = self.known.dimension
         self.size = shape[0] if len(shape) == 1 else d * (d + 3) // 2
         self.reward = self.known.reward if math.isfinite(self.known.reward) else 1.0
-        self.switches = {"MATRIX": len(shape) == 2, "WISHART": False}
+        self.target = replace(target, constants={"MATRIX": len(shape) == 2})
         if not interpreted():
             import_module("privbandits_cli.audit.compiled")  # compiled steps know the methods of a tape
         self.longest = int(max(2, min(target.setting.horizon, LONGEST, target.budget, NUMBERS // (d * (d + 1)))))
-
-    def call(self, template: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the loops, compiled for this target."""
-        return self.target.call(template, **self.switches)
 
     def canaries(self, rounds: int, quiet: Sequence[int]) -> list[int]:
         """The rounds, from 0, of the records that are changed alone: early, late and random ones, the last ones before
@@ -214,13 +209,13 @@ class Games:
         last = np.zeros((3, self.known.dimension + 1)), np.zeros(deal.bank.shape[2:]), np.zeros(c)
         played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, *last)
         try:
-            self.target.loop(loops.play, **self.switches)(played)
+            self.target.compiled(loops.play)(played)
         except WrongArm as error:
             arm, k, t = error.args
             message = f"choose returned arm {arm} in round {t + 1}; the arms are 0 to {k - 1}"
             raise PluginError(message, getattr(self.target.steps["choose"], "py_func", None)) from None
         if found[loops.END] == loops.GAMMAS:
-            self.switches["WISHART"] = True
+            self.target = replace(self.target, constants=self.target.constants | {"WISHART": True})
             return self.play(name, rounds, canaries, places)
         return played
 
@@ -244,12 +239,12 @@ class Games:
         states, other, rows, out = played.states, played.other, played.rows, np.zeros(self.size)
         twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played)
         loops.still(other)
-        arm, kept = self.call(loops.again)(states, loops.BEFORE, now, out), states.copy()
+        arm, kept = self.target.compiled(loops.again)(states, loops.BEFORE, now, out), states.copy()
 
         def agrees(state: Records, now: Now) -> bool:
             """Whether a twin in this state plays the arm of A."""
             states[twin] = state[0]
-            return bool(self.call(loops.follow)(states, twin, now, played.effects, 0.0 * out) == arm)
+            return bool(self.target.compiled(loops.follow)(states, twin, now, played.effects, 0.0 * out) == arm)
 
         first, second = kept[twin : twin + 1], kept[loops.BEFORE : loops.BEFORE + 1]
         for row in rows:
@@ -341,7 +336,7 @@ def excuse_of(games: Games, played: Played) -> str:
     def differs(source: int, row: Floats, moves: Floats) -> NDArray[np.bool_]:
         """Which numbers of a state's release differ from those of A, after this record and with these moves."""
         tape.moves[: len(moves)], out = moves, np.zeros(games.size)
-        games.call(loops.again)(played.states, source, now._replace(row=row), out)
+        games.target.compiled(loops.again)(played.states, source, now._replace(row=row), out)
         return np.asarray(~(np.abs(out - now.right) <= loops.CLEAR * now.slack))
 
     bare = differs(loops.TWINS + int(played.found[loops.TWIN]), played.rows[2], 0.0 * numbers)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit.coupling import Game, Played, Spent
-from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, EARLIER, MIXED, NUMBER, OTHER_ARM, SCALE, choice, trial
+from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, EARLIER, MIXED, NUMBER, OTHER_ARM, SCALE, choice
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Noisy, Release, read
@@ -61,14 +61,13 @@ class Moment(NamedTuple):
 
     def release(self, which: int, gain: float, z: float, u: float | None = None) -> float:
         """What one of the games would release of a gain with these numbers."""
-        found: float = self.game.call(trial)(self.states.copy(), which, self.arm, gain, self.own(u), z)
-        return found
+        return self.game.trial(self.states.copy(), which, self.arm, gain, self.own(u), z)
 
     def values(self, z: float, u: float | None = None) -> Floats:
         """The values of all arms in game A after this round, and after its choice alone."""
         after, chosen, place = self.states.copy(), self.states.copy(), vars(self.game.target.view)["values"]
-        self.game.call(trial)(after, 0, self.arm, 0.0, self.own(u), z)
-        self.game.call(choice)(chosen, 0, self.own(u), z)
+        self.game.trial(after, 0, self.arm, 0.0, self.own(u), z)
+        self.game.target.compiled(choice)(chosen, 0, self.own(u), z)
         return np.array([read(after[2], place), read(chosen[2], place)], float)
 
     def own(self, u: float | None) -> float:
@@ -85,7 +84,7 @@ class Moment(NamedTuple):
         return [
             u
             for u in (self.own(None), *BETWEEN)
-            if self.game.call(choice)(self.states.copy(), 0, u, self.z) == self.arm
+            if self.game.target.compiled(choice)(self.states.copy(), 0, u, self.z) == self.arm
         ]
 
 
@@ -165,7 +164,7 @@ def _have_noise(now: Moment, names: str) -> bool:
 
     def after(u: float, name: str) -> bytes:
         states = now.states.copy()
-        now.game.call(trial)(states, 0, now.arm, 0.0, u, now.z)
+        now.game.trial(states, 0, now.arm, 0.0, u, now.z)
         return np.asarray(read(states[2], name)).tobytes()
 
     return all(len({after(u, name) for u in now.alike()}) > 1 for name in names.split(", "))
@@ -178,8 +177,8 @@ def _is_kept(now: Moment) -> bool:
     for t in range(min(len(game.deal.laplace), now.t + SEARCHED)):
         u, z = float(game.deal.uniform[t, 0]), float(game.deal.laplace[t])
         arm = game.choice(states[:1], u, t)
-        own, other = (game.call(trial)(states, 0, arm, gain, u, z) for gain in (0.0, 1.0))
-        still = all(game.call(trial)(states, 0, arm, 0.0, u, z + step) == own for step in STEPS)
+        own, other = (game.trial(states, 0, arm, gain, u, z) for gain in (0.0, 1.0))
+        still = all(game.trial(states, 0, arm, 0.0, u, z + step) == own for step in STEPS)
         if still and own != other and t >= now.t:
             some = [s for s in unused if s not in used]
             while len(some) > 1:
@@ -205,5 +204,5 @@ def _changes(game: Game, rounds: list[int], t: int) -> bool:
         arms = game.advance(states, 0, t, z)
         u = float(game.deal.uniform[t, 0])
         arm = game.choice(states[:1], u, t)
-        seen.append((arms.tobytes(), arm, game.call(trial)(states, 0, arm, 0.0, u, float(game.deal.laplace[t]))))
+        seen.append((arms.tobytes(), arm, game.trial(states, 0, arm, 0.0, u, float(game.deal.laplace[t]))))
     return bool(seen[0] != seen[1])

@@ -111,7 +111,7 @@ def audit_experts(target: Target[Arms]) -> Audit:
     if [np.unique(np.diff(mark)).tolist() for mark in numbers[3:]] != [[2], [0], [0]]:
         needs = "two numbers `rng.uniform` in each round, and no others"
         raise PluginError(f"view returned a views.Arms in the game linear, which needs {needs}", type(target.algorithm))
-    play, rounds, words = target.loop(observe_experts), numbers.rounds, f"{claim}: the dartboard's law"
+    play, rounds, words = target.compiled(observe_experts), numbers.rounds, f"{claim}: the dartboard's law"
     one = np.zeros((rounds, n))
     one[:, 0] = 1.0
     tables = [*(losses_of(target, rounds, number) for number in range(1 + TWINS)), one, 1.0 - one, 0.0 * one]

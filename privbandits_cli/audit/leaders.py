@@ -118,17 +118,17 @@ class Race:
         """The game after these rounds, and its points in them, `[round, N]`."""
         state, given = play.state.copy(), play.given[start:stop].copy()
         points = np.zeros_like(given)
-        self.target.loop(advance)(state, given, play.numbers.since(start), points)
+        self.target.compiled(advance)(state, given, play.numbers.since(start), points)
         return play._replace(state=state), points
 
     def chosen(self, state: Records, own: Floats) -> int:
         """The expert that is chosen with these numbers."""
-        expert: int = self.target.call(chosen)(np.repeat(state, 2), own, self.kind == "uniform")
+        expert: int = self.target.compiled(chosen)(np.repeat(state, 2), own, self.kind == "uniform")
         return expert
 
     def log_chance(self, state: Records, own: Floats, i: int) -> float:
         """ln P(expert i is chosen), given the numbers of the others."""
-        chance: float = self.target.call(log_chance)(np.repeat(state, 2), own, i, self.kind == "uniform")
+        chance: float = self.target.compiled(log_chance)(np.repeat(state, 2), own, i, self.kind == "uniform")
         return chance
 
     def tables(self, name: str, count: int) -> Floats:
@@ -147,7 +147,7 @@ class Race:
         own = self.own(numbers, t)
         if self.chosen(state, own) == i:
             return
-        own[i] = self.target.call(reached)(np.repeat(state, 2), own, i, True, self.kind == "uniform")
+        own[i] = self.target.compiled(reached)(np.repeat(state, 2), own, i, True, self.kind == "uniform")
         if not math.isnan(own[i]):
             return
         if len({self.chosen(state, other) for other in self.tables("redrawn", REDRAWN)}) == 1:

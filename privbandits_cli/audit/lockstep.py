@@ -5,15 +5,16 @@ space. `coupling` explains what follows from their results.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.audit.target import Target, canary, choose, released, update, values
+from privbandits_cli.audit.target import Target, V, canary, choose, released, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.games.views import Noisy, View
+from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import Records, unbound
 
 stop: Any = unbound  # these are bound when a loop is compiled
@@ -164,15 +165,14 @@ def forced(
 class Deal(NamedTuple):
     """What two games are dealt.
 
-    first, second: the gains of A and B, `[rounds, columns]`, where 0 and 1 are the ends of the canary's range; columns:
-    which column each arm earns, `[arms]`. uniform: the number of each round, and others with which the choices of both
-    games are compared, too, `[rounds, ...]`; early: many more of these for the first rounds, `[first rounds, ...]`.
-    laplace: the numbers that are moved, `[rounds]`.
+    first, second, best: the gains of A and B, see `coupling.Pair`. uniform: the number of each round, and others with
+    which the choices of both games are compared, too, `[rounds, ...]`; early: many more of these for the first rounds,
+    `[first rounds, ...]`. laplace: the numbers that are moved, `[rounds]`.
     """
 
     first: Floats
     second: Floats
-    columns: NDArray[np.int64]
+    best: int
     uniform: Floats
     early: Floats
     laplace: Floats
@@ -212,7 +212,7 @@ def couple(
     Returned: what ended the games, the number of rounds before that, the uniform number of that choice, whether every
     release was linear in its Laplace number, and the sum of the moves that rounding could hide.
     """
-    first, second, columns, uniform, early, laplace = deal
+    first, second, best, uniform, early, laplace = deal
     moves, costs, arms, releases, slopes = trace
     linear, most, hidden = True, 0.0, 0.0
     for t in range(len(laplace)):
@@ -230,8 +230,8 @@ def couple(
             u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
             if choice(states, 4, u, z) != arm:
                 return ARM, t, u, linear, hidden
-        gain = low + (high - low) * first[t, columns[arm]]
-        other = low + (high - low) * second[t, columns[arm]]
+        gain = low + (high - low) * first[t, int(arm == best)]
+        other = low + (high - low) * second[t, int(arm == best)]
         arms[t], moves[t], costs[t], slopes[t] = arm, 0.0, 0.0, 0.0
         own = trial(states, 3, arm, gain, u, z + 1.0)
         further = trial(states, 3, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
@@ -288,12 +288,12 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
     trace: that of A, from `couple`. Filled in: `moves`. Returned: the first round in which B cannot follow A by a
     linear move, or the number of rounds. If there is such a round, `couple` must play both games to find out why.
     """
-    first, _, columns, uniform, _, laplace = deal
+    first, _, best, uniform, _, laplace = deal
     _, _, arms, releases, slopes = trace
     for t in range(start, len(laplace)):
         low, high = ranges(states, 1)
         u, z, arm, moves[t] = uniform[t, 0], laplace[t], arms[t], 0.0
-        share = first[t, columns[arm]]
+        share = first[t, int(arm == best)]
         gain = low + (high - low) * (share if t > start else 1.0 - share)
         if choice(states, 1, u, z) != arm:
             return t
@@ -334,7 +334,7 @@ def advance(states: Records, deal: Deal, start: int, end: int, arms: Any) -> Non
         low, high = ranges(states, 0)
         u, z = deal.uniform[t, 0], deal.laplace[t]
         arm = choice(states, 0, u, z)
-        trial(states, 0, arm, low + (high - low) * deal.first[t, deal.columns[arm]], u, z)
+        trial(states, 0, arm, low + (high - low) * deal.first[t, int(arm == deal.best)], u, z)
         copy(states, 2, 0)
         arms[t] = arm
 
@@ -348,9 +348,9 @@ def float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:
             yield (start + offset) // 8, (start + offset + part.itemsize) // 8
 
 
-def switches(target: Target[View]) -> dict[str, bool]:
-    """The constants of these loops for a target."""
-    return {
+def switched(target: Target[V]) -> Target[V]:
+    """The target with the constants of these loops."""
+    constants = {
         "BOUNDED": target.algorithm.bounded,
         "KEPT": isinstance(target.view, Noisy),
         "MORE": target.more,
@@ -358,3 +358,4 @@ def switches(target: Target[View]) -> dict[str, bool]:
         "ANSWERED": "stop" in target.steps,
         "NAMES": "recommend" in target.steps,
     }
+    return replace(target, constants=constants)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import whole
 from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
 from privbandits_cli.audit.coupling import LONGEST
-from privbandits_cli.audit.lockstep import choice, settled, switches, trial
+from privbandits_cli.audit.lockstep import choice, settled, switched, trial
 from privbandits_cli.audit.numbers import laplace_number
 from privbandits_cli.audit.target import Target, values
 from privbandits_cli.audit.twins import carrier, copy, leak
@@ -193,14 +193,14 @@ def _played(target: Target[Noisy], games: int, rounds: int) -> Played | str:
     Games become shorter if the noise becomes larger than can be audited.
     """
     n_arms, law, rng = target.setting.n_arms, law_of(target), target.stream("sums")
-    loop, parts = target.loop(couple, **switches(target)), []
+    target, parts = switched(target), []
     for _ in range(games):
         table = (rng.random((n_arms, rounds + 2)) < rng.random((n_arms, 1))).astype(float)
         states, word = np.repeat(target.state, 4), rng.integers(2**64, dtype=np.uint64)
         noise, seen = np.empty((rounds, SAMPLES)), np.empty((rounds, 4))
-        outcome, t, closed = loop(states, table, law.spread, word, noise, seen)
+        outcome, t, closed = target.compiled(couple)(states, table, law.spread, word, noise, seen)
         if outcome == ARM:
-            return leak(t, "sums", "different arms", "gains", _carrier(target.call(choice), states, word, t))
+            return leak(t, "sums", "different arms", "gains", _carrier(target.compiled(choice), states, word, t))
         if outcome in FOUND:
             return f"in round {t + 1:,} {FOUND[outcome]}"
         parts.append((noise[:closed].copy(), seen[:closed].copy()))

@@ -158,7 +158,7 @@ def noise_of(table: Bench, patience: int = 0) -> list[Part] | None:
     room = ENTRIES if patience else count * table.rounds
     entries = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
     where, states = np.full(count, -1), np.repeat(table.target.state, 2)
-    loop, moved = table.target.loop(probe), table.own(own)
+    loop, moved = table.target.compiled(probe), table.own(own)
     plan = table.mark(), table.first.sums, by, 2 * slack / by, patience
     found = loop(states, table.given.copy(), own, moved, *plan, entries, where)
     if found > room:

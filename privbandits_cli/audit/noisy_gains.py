@@ -11,7 +11,7 @@ from numpy.random import Generator
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.audit import coupling, excuses
 from privbandits_cli.audit.coupling import SLACK, WEAKER, Played, Spent, game_of, pairs
-from privbandits_cli.audit.lockstep import AGREED, GRAIN
+from privbandits_cli.audit.lockstep import AGREED, GRAIN, switched
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, assuming, like_these
 from privbandits_cli.games.views import Release
@@ -29,7 +29,8 @@ def audit_noise(target: Target[Any]) -> Audit:
 
     Pairs of games with equal releases are played. First all gains differ, and then one gain at a time.
     """
-    rounds, rng = int(min(target.setting.horizon, coupling.LONGEST)), target.stream("couple")
+    target, rounds = switched(target), int(min(target.setting.horizon, coupling.LONGEST))
+    rng = target.stream("couple")
     canaries: set[int] = set()
     linear, worst, rounded, known = True, Spent(), False, 0.0
     local = target.algorithm.local or isinstance(target.view, Release)

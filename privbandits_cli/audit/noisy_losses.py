@@ -179,7 +179,7 @@ def lockstep(target: Target[Release], numbers: Dealt, sides: Floats, pair: Recor
     shapes: list[tuple[int, ...]] = [(rounds, 3, n), (rounds, 3), (rounds,), (rounds, 2, most)]
     seen, states = Seen(*map(np.zeros, [*shapes, (rounds, 2, len(SIDES) + 1)])), pair[[0, 1, 0, 1, 0]]
     plan = isinstance(target.setting.decisions(), Sphere), near, step_of(target.claim.epsilon)
-    stop = target.loop(observe_losses)(states, sides, *plan, numbers, numbers.copy(), seen)
+    stop = target.compiled(observe_losses)(states, sides, *plan, numbers, numbers.copy(), seen)
     return Twins(numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds, near)
 
 

@@ -321,7 +321,7 @@ def hiding_of(table: Bench, own: Dealt | None = None, given: Floats | None = Non
     size = step_of(float(np.abs(game.sums).max()))
     by = size * table.target.stream("signs").choice([-1.0, 1.0], given.shape)
     hiding = Hiding(np.full(len(given) - 1, -1), np.zeros_like(given[1:]))
-    loop, states = table.target.loop(measure), np.repeat(table.target.state, 2)
+    loop, states = table.target.compiled(measure), np.repeat(table.target.state, 2)
     plan = table.mark(), game, by, table.slack(game, given=given), table.near
     twice = table.start + loop(states, given, own, table.own(own), *plan, hiding) + 1
     if twice <= table.start + len(given):
@@ -381,7 +381,7 @@ def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> 
     table.cost += (1 + 2 * CORRECTIONS) * len(given)
     twin, later = Game(np.empty_like(given), np.zeros_like(given), states), hiding.since(start)
     wanted = table.first.sums[start:]
-    table.target.loop(follow)(states, given.copy(), moved.since(start), table.own(moved), later, wanted, twin)
+    table.target.compiled(follow)(states, given.copy(), moved.since(start), table.own(moved), later, wanted, twin)
     return moved, twin
 
 

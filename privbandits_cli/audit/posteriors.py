@@ -127,7 +127,7 @@ def coupled(target: Target[Noisy], given: Floats, other: Floats, name: str, cana
     if canary == NO_CANARY:
         normal = np.where(rng.integers(0, RARE, given.shape) == 0, rare("normal", given.shape, rng), normal)
     states = np.repeat(target.state, 4)
-    outcome, t, share = target.loop(follow)(states, given, other, normal, canary, moves)
+    outcome, t, share = target.compiled(follow)(states, given, other, normal, canary, moves)
     if outcome != AGREED:
         raise Refuted(f"in round {t + 1:,} {FOUND[outcome]}")
     return float(share * math.sqrt(moves.sum()))

@@ -1,7 +1,7 @@
 """The target of an audit, and the compiled loops that play it and record the observable of its view."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import FunctionType
 from typing import Any, Generic, TypeVar
@@ -14,7 +14,7 @@ from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.views import Place, View, reader
 from privbandits_cli.numerics.digests import global_names
-from privbandits_cli.numerics.jit import Records, compile_once, compile_step, kept, unbound
+from privbandits_cli.numerics.jit import Records, compile_once, kept, unbound
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -51,6 +51,7 @@ class Target(Generic[V]):
     seed: int
     more: bool = False  # its steps ask for other numbers than one uniform and one Laplace number a round
     gaussian: bool = False  # the numbers that hide the gains of a bandit are normal
+    constants: dict[str, bool] = field(default_factory=dict)  # of the functions that are compiled for it
 
     @property
     def noise(self) -> str:
@@ -71,19 +72,9 @@ class Target(Generic[V]):
         """The compiled reader of this place of the state."""
         return _reader(place, str(self.state.dtype.descr))
 
-    def loop(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
-        """The template compiled with what it calls: steps, readers of the view's places, and functions that call these.
-
-        bound: constants of the template and of these functions.
-        """
-        return _compiled(compile_step, template, self._names(template, bound))
-
-    def call(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
-        """As `loop`, for a function that other loops call often: it is compiled once, and not copied into them."""
-        return _compiled(compile_once, template, self._names(template, bound))
-
-    def _names(self, template: Callable[..., Any], bound: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-        found, known = dict[str, Any](), self.steps | bound
+    def compiled(self, template: Callable[..., Any]) -> Callable[..., Any]:
+        """A function, compiled with what it calls: steps, readers of the view's places, functions that call these."""
+        found, known = dict[str, Any](), self.steps | self.constants
         for name in global_names(template.__code__):
             place, called = vars(self.view).get(name), template.__globals__.get(name)
             if name in known:
@@ -91,8 +82,8 @@ class Target(Generic[V]):
             elif isinstance(place, str) or callable(place):
                 found[name] = self.at(place)
             elif isinstance(called, FunctionType) and _calls_steps(called):
-                found[name] = self.call(called, **bound)
-        return tuple(found.items())
+                found[name] = self.compiled(called)
+        return _compiled(template, tuple(found.items()))
 
 
 def inside(rng: Generator, rounds: int) -> Floats:
@@ -135,10 +126,8 @@ def _calls_steps(function: FunctionType) -> bool:
 
 
 @kept
-def _compiled(
-    how: Callable[..., Any], template: Callable[..., Any], names: tuple[tuple[str, Any], ...]
-) -> Callable[..., Any]:
-    made: Callable[..., Any] = how(template, **dict(names))
+def _compiled(template: Callable[..., Any], names: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
+    made: Callable[..., Any] = compile_once(template, **dict(names))
     return made
 
 
