@@ -1,8 +1,8 @@
 """The target of an audit, and the compiled loops that play it and record the observable of its view."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from types import FunctionType
 from typing import Any, Generic, TypeVar
 
@@ -74,16 +74,24 @@ class Target(Generic[V]):
 
     def compiled(self, template: Callable[..., Any]) -> Callable[..., Any]:
         """A function, compiled with what it calls: steps, readers of the view's places, functions that call these."""
-        found, known = dict[str, Any](), self.steps | self.constants
+        if template not in self._made:
+            self._made[template] = _compiled(template, tuple(self._called(template)))
+        return self._made[template]
+
+    @cached_property
+    def _made(self) -> dict[Callable[..., Any], Callable[..., Any]]:
+        return {}
+
+    def _called(self, template: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+        known = self.steps | self.constants
         for name in global_names(template.__code__):
             place, called = vars(self.view).get(name), template.__globals__.get(name)
             if name in known:
-                found[name] = known[name]
+                yield name, known[name]
             elif isinstance(place, str) or callable(place):
-                found[name] = self.at(place)
+                yield name, self.at(place)
             elif isinstance(called, FunctionType) and _calls_steps(called):
-                found[name] = self.compiled(called)
-        return _compiled(template, tuple(found.items()))
+                yield name, self.compiled(called)
 
 
 def inside(rng: Generator, rounds: int) -> Floats:
