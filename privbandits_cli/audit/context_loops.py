@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit.tape import FINE, GAMMA, KNOWN, LAPLACE, PLACE, WRONG, Tape, rewind
+from privbandits_cli.audit.target import values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.contextual import choose, update
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.mechanisms.matrix_tree import redraw
-from privbandits_cli.numerics.jit import Record, Records, unbound
+from privbandits_cli.numerics.jit import Record, Records
 from privbandits_cli.numerics.types import Floats, Ints
 
-values: Any = unbound  # bound when a loop is compiled
 MATRIX = False  # whether a release is [V | u~], not u~ alone
 WISHART = False  # whether gamma numbers make the noise
 
