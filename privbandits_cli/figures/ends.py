@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from privbandits_cli.figures.mpl import Annotation, Axes, Figure
 from privbandits_cli.numerics.types import Floats
@@ -76,6 +75,8 @@ def settled(out: Figure, labels: Labels) -> bool:
 
 def apart(wanted: Floats, heights: Floats) -> Floats:
     """The middles of labels between 0 and 1 that do not overlap, as near as possible to the wanted ones."""
+    from scipy.optimize import isotonic_regression  # slow to import
+
     order = np.argsort(wanted, kind="stable")
     sizes = heights[order]
     below = np.cumsum(sizes) - sizes / 2  # the middles if all stand on each other from 0 on

@@ -28,7 +28,7 @@ from numpy.random import Generator
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.mechanisms.oracle import Fit, Oracle, eliminate, ends, solve
 from privbandits_cli.numerics.arrays import copy
-from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.jit import Record, once
 from privbandits_cli.numerics.types import Floats
 
 STEPS = 100  # of Newton's method, at most
@@ -138,14 +138,21 @@ def learn(oracle: Record, x: Floats, y: float) -> None:
 
 def fit(oracle: Record, theta: Floats, rng: Generator) -> None:
     """The predictor of the batch; an empty batch begins."""
-    step, trial, d = oracle.step, oracle.trial, len(theta)
     m = max(oracle.n * oracle.ridge, oracle.least)
     noise(oracle, m, rng)
+    minimise(oracle, theta, m)
+    oracle.n = 0
+
+
+@once
+def minimise(oracle: Record, theta: Floats, m: float) -> bool:
+    """Set θ to the minimum; returns whether Newton's method found it."""
+    step, trial, d = oracle.step, oracle.trial, len(theta)
     theta[:] = 0.0
     now = loss(oracle, theta, m)
     for _ in range(STEPS):
         if newton(oracle, theta, m):
-            break
+            return True
         part = 1.0
         while True:
             for i in range(d):
@@ -156,7 +163,7 @@ def fit(oracle: Record, theta: Floats, rng: Generator) -> None:
             part /= 2.0
         copy(trial, theta)
         now = then
-    oracle.n = 0
+    return False
 
 
 def noise(oracle: Record, m: float, rng: Generator) -> None:

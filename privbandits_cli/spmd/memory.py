@@ -211,8 +211,8 @@ class Memory(Arithmetic):
     # ------------------------------------------------------------------------------------------ loads and stores
 
     def alike(self, array: Array) -> bool:
-        """Whether a field is the same in all trials."""
-        return array.field is not None and array.field not in self.learned.differ
+        """Whether what is in memory is the same in all trials, as it is where one trial plays alone."""
+        return self.width == 1 or (array.field is not None and array.field not in self.learned.differ)
 
     def raw(self, array: Array, address: Any) -> Any:
         """What is at an address: a vector, or the number that all trials share."""
@@ -279,14 +279,14 @@ class Memory(Arithmetic):
         value = self.cast(value, array.kind)
         address, varying = self.address(array)
         some = self.mask.ir is not None or self.spacing > self.width
-        if self.alike(array) and (value.varying or varying or some):
-            assert array.field is not None
+        if array.field is not None and (value.varying or varying or some) and array.field not in self.learned.differ:
             self.learned.differ.add(array.field)
             self.new = True
-        value = self.spread(value)
         if not varying:
             self.put(array, address, value, self.mask.ir)
-        elif len(varying) == 1 and is_few(varying[0][1]):
+            return
+        value = self.spread(value)
+        if len(varying) == 1 and is_few(varying[0][1]):
             i, n, step = varying[0]
             for k in range(n):
                 here = self.both(self.mask.ir, self.compare(ast.Eq, i, Known(k)))
@@ -295,8 +295,8 @@ class Memory(Arithmetic):
             self.scatter(value, self.addresses(address, varying, apart=True))
 
     def put(self, array: Array, address: Any, value: Number, mask: Any) -> None:
-        """Store a vector where a mask holds; the rest of it is as before."""
-        b, vector = self.builder, value.ir
+        """Store a number where a mask holds; the rest of its vector is as before."""
+        b, vector = self.builder, (value if self.width == 1 and mask is None else self.spread(value)).ir
         if mask is not None:  # without `freeze` LLVM would make a masked store, for which the next load has to wait
             old = self.spread(Number(array.kind, not self.alike(array), self.raw(array, address))).ir
             vector = self.frozen(b.select(mask, vector, old))
