@@ -81,16 +81,24 @@ def board() -> list[Instance]:
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The fragment with all tables."""
+    """The fragments: the short answers, and all instances."""
+    yield "_generated/leaderboard_short.md", short(board())
     yield "_generated/leaderboard.md", "\n".join(written(board())) + "\n"
 
 
-def written(every: Sequence[Instance]) -> Iterator[str]:
-    """The short answers, and a table for each question and kind of privacy."""
-    asked = {question: [one for one in every if question.holds(one)] for question in QUESTIONS}
+def _asked(every: Sequence[Instance]) -> dict[Question, list[Instance]]:
+    return {question: [one for one in every if question.holds(one)] for question in QUESTIONS}
+
+
+def short(every: Sequence[Instance]) -> str:
+    """The short answers."""
     heads = ["your question", "privacy", *(f"ε ≤ {epsilon:g}" for epsilon in BUDGETS)]
-    yield "## Short answers\n\n" + table(heads, (row for one in asked.items() for row in _short(*one))) + "\n"
-    for question, own in asked.items():
+    return table(heads, (row for one in _asked(every).items() for row in _short(*one))) + "\n"
+
+
+def written(every: Sequence[Instance]) -> Iterator[str]:
+    """A table for each question and kind of privacy."""
+    for question, own in _asked(every).items():
         for kind in kinds(own):
             yield from _section(question, kind, own)
 
@@ -114,14 +122,8 @@ def _section(question: Question, kind: Kind, own: Sequence[Instance]) -> Iterato
     if lacking := _lacking(own, kind):
         yield lacking + "\n"
     if rows:
-        names = [
-            "instance, rounds",
-            "ε ≤",
-            "not beaten, with its ε and 95 % interval",
-            "of",
-            "without privacy",
-            "figure",
-        ]
+        what = "plays" if question.timed else "regret"
+        names = ["instance, rounds", "ε ≤", f"not beaten: mean {what} (95 % interval)", "next best", "guessing", "without privacy"]
         yield table(names, map(_cells, _news(rows))) + "\n"
 
 
@@ -134,20 +136,23 @@ def _anchor(question: Question, kind: Kind) -> str:
 
 
 def _answers(own: Sequence[Instance], kind: Kind) -> Iterator[str]:
-    """For each ε the unbeaten players that beat most others, with the instances in which they are unbeaten.
+    """For each ε the unbeaten players that beat most others, with the instances in which rivals leave them unbeaten.
 
     Without any that were played near this ε: the column that answers, or the least ε that was played.
     """
     rows, before = [row for one in own for row in one.rows(kind)], ""
     for epsilon in BUDGETS:
         here = [row for row in rows if row.epsilon == epsilon]
+        opposed = [row for row in here if len(row.players) > 1]
         best = Counter(entry.player for row in here for entry in row.unbeaten)
-        played = Counter(player for row in here for player in row.players)
+        won = Counter(entry.player for row in opposed for entry in row.unbeaten)
+        played = Counter(player for row in opposed for player in row.players)
         beaten: Counter[Player] = Counter()
         for row in here:
             beaten.update({entry.player: row.beaten(entry) for entry in row.unbeaten})
         order = sorted(best, key=lambda player: (-beaten[player], -best[player], player))[:BEST]
-        found = "<br>".join(f"{_player(*player)} ({best[player]} of {played[player]})" for player in order)
+        score = {one: f"{won[one]} of {played[one]}" if played[one] else "no rival" for one in order}
+        found = "<br>".join(f"{_player(*one)} ({score[one]})" for one in order)
         yield found or (f"as for ε ≤ {before}" if before else _none(own, kind))
         before = f"{epsilon:g}" if found else before
 
@@ -193,14 +198,29 @@ def _cells(row: Row) -> list[str]:
     plain = row.instance.plain()
     more = len(row.unbeaten) - MOST
     shown = [_entry(row, entry) for entry in row.unbeaten[:MOST]] + [f"and {more} more"] * (more > 0)
+    folders = dict.fromkeys(entry.folder for entry in row.unbeaten[:MOST])
+    figures = ", ".join(f"[{name}](#experiment-{name})" for name in folders)
     return [
-        f"{line(row.instance.title)}, {row.instance.rounds:,}",
+        f"{line(row.instance.title)}, {row.instance.rounds:,}<br>{figures}",
         f"{row.epsilon:g}",
         "<br>".join(shown),
-        str(len(row.players)),
-        f"{_player(plain[0].algorithm, '')}: {_amount(plain[0].mean.value)}" if plain else "",
-        ", ".join(f"[{name}](#experiment-{name})" for name in dict.fromkeys(e.folder for e in row.unbeaten[:MOST])),
+        _next(row),
+        "–" if row.instance.guess is None else _amount(row.instance.guess),
+        f"{_player(plain[0].algorithm, '')}: {_amount(plain[0].mean.value)}" if plain else "–",
     ]
+
+
+def _next(row: Row) -> str:
+    """The best of those that are not named, and how far it is behind the first."""
+    if len(row.players) == 1:
+        return "no rival"
+    entry, first = row.next, row.unbeaten[0].mean.value
+    if entry is None:
+        return "all are named"
+    behind = f", {entry.mean.value / first:.2g} times" if entry.mean.value > first > 0 else ""
+    more = len(row.players) - len(row.unbeaten) - 1
+    others = f"<br>and {more} more" if more else ""
+    return f"{_player(entry.algorithm, row.parameters(entry))}: {_amount(entry.mean.value)}{behind}{others}"
 
 
 def _entry(row: Row, entry: Entry) -> str:

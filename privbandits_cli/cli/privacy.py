@@ -143,7 +143,8 @@ def audit(
     experiment = load(config, overrides, include=include or (), admit=announced())
     rows = audit.audit_experiment(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
-    if any(matchup.setting.rounds_per_person > 1 for matchup in experiment.matchups):
-        note = "note: an audit changes the data of one round, so it tests the guarantee of one round, not of a person"
-        print(fitted(note), file=sys.stderr)
+    rounds = max(matchup.setting.rounds_per_person for matchup in experiment.matchups)
+    if rounds > 1:
+        note = f"note: an audit changes one round, and a person here is in up to {rounds:,}: it tests the guarantee of one "
+        print(fitted(note + "round, not of a person"), file=sys.stderr)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)
