@@ -123,8 +123,9 @@ def _section(question: Question, kind: Kind, own: Sequence[Instance]) -> Iterato
         yield lacking + "\n"
     if rows:
         what = "plays" if question.timed else "regret"
-        names = ["instance, rounds", "ε ≤", f"not beaten: mean {what} (95 % interval)", "next best", "guessing", "without privacy"]
-        yield table(names, map(_cells, _news(rows))) + "\n"
+        names = ["game, rounds", "ε ≤", f"not beaten: mean {what} (95 % interval)", "next best", "without privacy"]
+        known = any(row.instance.guess is not None for row in rows)
+        yield table([*names, *["guessing"] * known], (_cells(row)[: len(names) + known] for row in _news(rows))) + "\n"
 
 
 def _head(question: Question, kind: Kind) -> str:
@@ -136,25 +137,37 @@ def _anchor(question: Question, kind: Kind) -> str:
 
 
 def _answers(own: Sequence[Instance], kind: Kind) -> Iterator[str]:
-    """For each ε the unbeaten players that beat most others, with the instances in which rivals leave them unbeaten.
+    """For each ε the best players.
 
     Without any that were played near this ε: the column that answers, or the least ε that was played.
     """
     rows, before = [row for one in own for row in one.rows(kind)], ""
     for epsilon in BUDGETS:
         here = [row for row in rows if row.epsilon == epsilon]
-        opposed = [row for row in here if len(row.players) > 1]
-        best = Counter(entry.player for row in here for entry in row.unbeaten)
-        won = Counter(entry.player for row in opposed for entry in row.unbeaten)
-        played = Counter(player for row in opposed for player in row.players)
-        beaten: Counter[Player] = Counter()
-        for row in here:
-            beaten.update({entry.player: row.beaten(entry) for entry in row.unbeaten})
-        order = sorted(best, key=lambda player: (-beaten[player], -best[player], player))[:BEST]
-        score = {one: f"{won[one]} of {played[one]}" if played[one] else "no rival" for one in order}
-        found = "<br>".join(f"{_player(*one)} ({score[one]})" for one in order)
-        yield found or (f"as for ε ≤ {before}" if before else _none(own, kind))
+        found = "<br>".join(_best(here))
+        none = "nothing beats guessing" if here else f"as for ε ≤ {before}" if before else _none(own, kind)
+        yield found or none
         before = f"{epsilon:g}" if found else before
+
+
+def _best(rows: Sequence[Row]) -> Iterator[str]:
+    """The players that beat most others, with the games in which neither rivals nor guessing beat them.
+
+    Each has the parameters with which it beats most. One that met no rival is named only if all others did not either.
+    """
+    opposed = [row for row in rows if len(row.players) > 1]
+    played = Counter(player for row in opposed for player in row.players)
+    won: Counter[Player] = Counter()
+    beaten: Counter[Player] = Counter()
+    given: dict[Player, Counter[str]] = {}
+    for row in opposed or rows:
+        for entry in filter(row.learned, row.unbeaten):
+            won[entry.player] += 1
+            beaten[entry.player] += row.beaten(entry)
+            given.setdefault(entry.player, Counter())[row.parameters(entry)] += 1 + row.beaten(entry)
+    for one in sorted(won, key=lambda one: (-beaten[one], -won[one], one))[:BEST]:
+        score = f"{won[one]} of {played[one]}" if opposed else "no rival"
+        yield f"{_player(one[0], given[one].most_common(1)[0][0])} ({score})"
 
 
 def _least(own: Sequence[Instance], kind: Kind) -> Entry | None:
@@ -166,7 +179,7 @@ def _least(own: Sequence[Instance], kind: Kind) -> Entry | None:
 def _none(own: Sequence[Instance], kind: Kind) -> str:
     """A cell without an answer."""
     least = _least(own, kind)
-    return "nothing played" if least is None else f"nothing played: the smallest ε is {at_most(least.epsilon, 3)}"
+    return "nothing played" if least is None else f"nothing played below ε = {at_most(least.epsilon, 3)}"
 
 
 def _lacking(own: Sequence[Instance], kind: Kind) -> str:
@@ -205,9 +218,17 @@ def _cells(row: Row) -> list[str]:
         f"{row.epsilon:g}",
         "<br>".join(shown),
         _next(row),
-        "–" if row.instance.guess is None else _amount(row.instance.guess),
         f"{_player(plain[0].algorithm, '')}: {_amount(plain[0].mean.value)}" if plain else "–",
+        _guess(row),
     ]
+
+
+def _guess(row: Row) -> str:
+    """What guessing costs, with two digits; bold if no learner is surely better."""
+    if row.instance.guess is None:
+        return "–"
+    size = float(f"{row.instance.guess:.2g}")
+    return _amount(size) if any(map(row.learned, row.unbeaten)) else f"**{_amount(size)}**"
 
 
 def _next(row: Row) -> str:
@@ -217,10 +238,14 @@ def _next(row: Row) -> str:
     entry, first = row.next, row.unbeaten[0].mean.value
     if entry is None:
         return "all are named"
-    behind = f", {entry.mean.value / first:.2g} times" if entry.mean.value > first > 0 else ""
+    behind = f", {_times(entry.mean.value / first)} times" if entry.mean.value > first > 0 else ""
     more = len(row.players) - len(row.unbeaten) - 1
     others = f"<br>and {more} more" if more else ""
     return f"{_player(entry.algorithm, row.parameters(entry))}: {_amount(entry.mean.value)}{behind}{others}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def _entry(row: Row, entry: Entry) -> str:

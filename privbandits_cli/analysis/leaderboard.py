@@ -164,6 +164,10 @@ class Row:
         others = (entry for player, entry in self.players.items() if player not in named)
         return min(others, key=lambda entry: entry.mean.value, default=None)
 
+    def learned(self, entry: Entry) -> bool:
+        """Whether its interval is below what guessing costs, as far as this is known."""
+        return self.instance.guess is None or entry.interval[1] < self.instance.guess
+
     def beaten(self, entry: Entry) -> int:
         """How many other players an entry beats, even at their smallest means."""
         return sum(self._beats(entry, other) for player, other in self.players.items() if player != entry.player)
@@ -293,17 +297,27 @@ def in_yaml(parameters: Mapping[str, Any]) -> str:
 
 
 def _guess(read: Curves, curve: Measured, registry: Registry) -> float | None:
-    """What uniform play loses on average, if that follows from the game: from fixed means, or from classes."""
+    """What uniform play loses on average, if that follows from the game: from fixed means, a gap, or classes.
+
+    In a linear game it is to stay in the middle of the set, and a swept gap is at its largest.
+    """
     game, foe = str(read.config.get("game", "bandit")), _own(curve.parameters["adversary"])
-    arms, rounds = read.config.get("arms"), max(curve.rounds)
+    size, rounds = {**read.config, **curve.of_game}, max(curve.rounds)
     if curve.adversary == "table":
-        return rounds * (1 - 1 / int(arms))
-    if game not in ("bandit", "best_arm") or read.timed or read.plot.worst:
+        return rounds * (1 - 1 / int(size["arms"]))
+    if game == "linear":
+        if curve.adversary != "gap" or size["set"] not in ("simplex", "sphere", "cube"):
+            return None
+        gap = max(float(one.parameters["adversary"]["gap"]) for one in read.every if one.adversary == "gap")
+        return rounds * gap * (1 - 1 / int(size["dimension"]) if size["set"] == "simplex" else 1.0)
+    if game == "contextual" or read.timed or read.plot.worst:
         return None
     adversary = registry.rebuilt("adversaries", {"name": curve.adversary, **foe})
     assert isinstance(adversary, Adversary)
-    size = len(foe["means"]) if isinstance(foe.get("means"), list) else int(arms)
-    means = adversary.mean_gains(Setting(rounds, size)) if adversary.reaction()[0] == 0 else None
+    setting = Setting(rounds, len(foe["means"]) if isinstance(foe.get("means"), list) else int(size["arms"]))
+    means = adversary.mean_gains(setting) if adversary.reaction()[0] == 0 else None
+    if means is None:
+        means = adversary.coins(setting)
     return None if means is None else float(means.max() - means.mean()) * (1 if game == "best_arm" else rounds)
 
 

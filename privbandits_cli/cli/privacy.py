@@ -145,6 +145,6 @@ def audit(
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     rounds = max(matchup.setting.rounds_per_person for matchup in experiment.matchups)
     if rounds > 1:
-        note = f"note: an audit changes one round, and a person here is in up to {rounds:,}: it tests the guarantee of one "
-        print(fitted(note + "round, not of a person"), file=sys.stderr)
+        told = "it tests the guarantee of one round, not of a person"
+        print(fitted(f"note: an audit changes one round, and a person is in up to {rounds:,}: {told}"), file=sys.stderr)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

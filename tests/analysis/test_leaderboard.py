@@ -186,6 +186,9 @@ def test_guessing_is_measured_or_follows_from_the_game(played):
     assert iris and all(one.guess == pytest.approx(one.rounds * 2 / 3) for one in iris)
     budget = [one for one in known if one.game == "best_arm"]
     assert budget and all(0 < one.guess < 1 for one in budget)
+    middle = {one.title: one.guess for one in instances([committed() / "results" / "price_scaling"])}
+    assert middle["Gap (simplex), at the worst gap, simplex"] == pytest.approx(2**18 * 0.5 * 0.9)  # N = 10
+    assert middle["Gap (sphere), at the worst gap, sphere"] == pytest.approx(2**18 * 0.5)
     folder = committed() / "results" / "state_of_the_art"
     found = {one.adversary: one for one in instances([folder])}
     with (folder / "final.csv").open(encoding="utf-8", newline="") as file:
