@@ -537,6 +537,43 @@ def test_the_tails_of_stochastic_rewards():
     assert sum(x > 2000 for x in long_imed["C1"]) == 2
 
 
+def test_regrets_over_their_lower_bounds():
+    instances = ("C1", "C2", "C3", "C4")
+    for label, epsilon, sentence in (
+        ("KL-UCB", None, "After 10^6 rounds KL-UCB has {} to {} times the bound without privacy."),
+        ("DP-IMED, first phase of 16/ε rounds", 0.25, "DP-IMED with `first: 16` has {} to {} times the bound,"),
+        ("DP-KLUCB (", 0.25, "DP-KLUCB {} to {} times, and its safe variant"),
+        ("DP-KLUCB, safe", 0.25, "and its safe variant {} to {} times."),
+        ("Lazy-DP-TS", 0.25, "Lazy-DP-TS has {} to {} times,"),
+        ("AdaP-KLUCB", 0.25, "and AdaP-KLUCB {} to {} times."),
+    ):
+        found = []
+        for one in instances:
+            (least,) = least_regret(np.array([1e6]), preset(one, 5), math.inf if epsilon is None else epsilon)
+            found.append(np.mean(sample("near_bound", label, one)) / least)
+        assert states(STOCHASTIC, sentence, f"{min(found):.2g}", f"{max(found):.2g}")
+
+
+def test_the_worst_trials_of_stochastic_rewards():
+    epsilons = ("0.05", "0.1", "0.25", "0.5", "1")
+    names = ("DP-IMED", "DP-KLUCB, safe", "DP-IMED, first phase of 16/ε rounds", "DP-KLUCB")
+    trials = {(one, x): sample("worst_trials", f"{one} (ε = {x})", "C2") for one in names for x in epsilons}
+    worst = {key: np.mean(sorted(found)[-50:]) for key, found in trials.items()}
+    assert all(len(found) == 1000 for found in trials.values())
+    (written,) = rows("worst_trials", label="DP-IMED (ε = 0.1)")
+    assert float(written["regret"]) == pytest.approx(worst["DP-IMED", "0.1"])
+    imed, safe, longer, plain = ((one, "0.1") for one in names)
+    times = [f"{worst[one] / np.mean(trials[one]):.2g}" for one in (imed, safe)]
+    sentence = "of the trials of DP-IMED lose {} on average, {} times the mean of all."
+    assert states(STOCHASTIC, sentence, worst[imed], times[0])
+    assert states(STOCHASTIC, "of the safe variant of DP-KLUCB lose {}, {} times the mean.", worst[safe], times[1])
+    assert all(min(names, key=lambda one: worst[one, x]) == names[2] for x in epsilons)
+    assert states(STOCHASTIC, "CVaR at every ε of the figure, {} at ε = 0.1.", worst[longer])
+    most = [max(trials[one]) for one in (longer, plain, safe)]
+    words = "its worst trial there loses {}, where the worst one of DP-KLUCB loses {}, and that of the safe variant {}."
+    assert states(STOCHASTIC, words, *most)
+
+
 def test_the_papers_figures_of_stochastic_rewards():
     def mean(name, label, means="C2"):
         return float(np.mean(sample(name, label, means)))

@@ -40,6 +40,8 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("state_of_the_art_stochastic", 22_000),
     ("stochastic_tail", 2_800),
     ("stochastic_time", 1_000),
+    ("near_bound", 4_800),
+    ("worst_trials", 21_000),
     ("thompson_private", 840),
     ("trust", 3_600),
     ("one_axis", 2_500),

@@ -70,16 +70,24 @@ def board() -> list[Instance]:
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The fragment with all tables."""
+    """The fragments: the short answers, and all instances."""
+    yield "_generated/leaderboard_short.md", short(board())
     yield "_generated/leaderboard.md", "\n".join(written(board())) + "\n"
 
 
-def written(every: Sequence[Instance]) -> Iterator[str]:
-    """The short answers, and a table for each question and kind of privacy."""
-    asked = {question: [one for one in every if question.holds(one)] for question in QUESTIONS}
+def _asked(every: Sequence[Instance]) -> dict[Question, list[Instance]]:
+    return {question: [one for one in every if question.holds(one)] for question in QUESTIONS}
+
+
+def short(every: Sequence[Instance]) -> str:
+    """The short answers."""
     heads = ["your question", "privacy", *(f"ε ≤ {epsilon:g}" for epsilon in BUDGETS)]
-    yield "## Short answers\n\n" + table(heads, (row for one in asked.items() for row in _short(*one))) + "\n"
-    for question, own in asked.items():
+    return table(heads, (row for one in _asked(every).items() for row in _short(*one))) + "\n"
+
+
+def written(every: Sequence[Instance]) -> Iterator[str]:
+    """A table for each question and kind of privacy."""
+    for question, own in _asked(every).items():
         for kind in kinds(own):
             yield from _section(question, kind, own)
 
@@ -103,15 +111,10 @@ def _section(question: Question, kind: Kind, own: Sequence[Instance]) -> Iterato
     if lacking := _lacking(own, kind):
         yield lacking + "\n"
     if rows:
-        names = [
-            "instance, rounds",
-            "ε ≤",
-            "not beaten, with its ε and 95 % interval",
-            "of",
-            "without privacy",
-            "figure",
-        ]
-        yield table(names, map(_cells, _news(rows))) + "\n"
+        what = "plays" if question.timed else "regret"
+        names = ["game, rounds", "ε ≤", f"not beaten: mean {what} (95 % interval)", "next best", "without privacy"]
+        known = any(row.instance.guess is not None for row in rows)
+        yield table([*names, *["guessing"] * known], (_cells(row)[: len(names) + known] for row in _news(rows))) + "\n"
 
 
 def _head(question: Question, kind: Kind) -> str:
@@ -123,22 +126,37 @@ def _anchor(question: Question, kind: Kind) -> str:
 
 
 def _answers(own: Sequence[Instance], kind: Kind) -> Iterator[str]:
-    """For each ε the unbeaten players that beat most others, with the instances in which they are unbeaten.
+    """For each ε the best players.
 
     Without any that were played near this ε: the column that answers, or the least ε that was played.
     """
     rows, before = [row for one in own for row in one.rows(kind)], ""
     for epsilon in BUDGETS:
         here = [row for row in rows if row.epsilon == epsilon]
-        best = Counter(entry.player for row in here for entry in row.unbeaten)
-        played = Counter(player for row in here for player in row.players)
-        beaten: Counter[Player] = Counter()
-        for row in here:
-            beaten.update({entry.player: row.beaten(entry) for entry in row.unbeaten})
-        order = sorted(best, key=lambda player: (-beaten[player], -best[player], player))[:BEST]
-        found = "<br>".join(f"{_player(*player)} ({best[player]} of {played[player]})" for player in order)
-        yield found or (f"as for ε ≤ {before}" if before else _none(own, kind))
+        found = "<br>".join(_best(here))
+        none = "nothing beats guessing" if here else f"as for ε ≤ {before}" if before else _none(own, kind)
+        yield found or none
         before = f"{epsilon:g}" if found else before
+
+
+def _best(rows: Sequence[Row]) -> Iterator[str]:
+    """The players that beat most others, with the games in which neither rivals nor guessing beat them.
+
+    Each has the parameters with which it beats most. One that met no rival is named only if all others did not either.
+    """
+    opposed = [row for row in rows if len(row.players) > 1]
+    played = Counter(player for row in opposed for player in row.players)
+    won: Counter[Player] = Counter()
+    beaten: Counter[Player] = Counter()
+    given: dict[Player, Counter[str]] = {}
+    for row in opposed or rows:
+        for entry in filter(row.learned, row.unbeaten):
+            won[entry.player] += 1
+            beaten[entry.player] += row.beaten(entry)
+            given.setdefault(entry.player, Counter())[row.parameters(entry)] += 1 + row.beaten(entry)
+    for one in sorted(won, key=lambda one: (-beaten[one], -won[one], one))[:BEST]:
+        score = f"{won[one]} of {played[one]}" if opposed else "no rival"
+        yield f"{_player(one[0], given[one].most_common(1)[0][0])} ({score})"
 
 
 def _least(own: Sequence[Instance], kind: Kind) -> Entry | None:
@@ -150,7 +168,7 @@ def _least(own: Sequence[Instance], kind: Kind) -> Entry | None:
 def _none(own: Sequence[Instance], kind: Kind) -> str:
     """A cell without an answer."""
     least = _least(own, kind)
-    return "nothing played" if least is None else f"nothing played: the smallest ε is {at_most(least.epsilon, 3)}"
+    return "nothing played" if least is None else f"nothing played below ε = {at_most(least.epsilon, 3)}"
 
 
 def _lacking(own: Sequence[Instance], kind: Kind) -> str:
@@ -182,14 +200,41 @@ def _cells(row: Row) -> list[str]:
     plain = row.instance.plain()
     more = len(row.unbeaten) - MOST
     shown = [_entry(row, entry) for entry in row.unbeaten[:MOST]] + [f"and {more} more"] * (more > 0)
+    folders = dict.fromkeys(entry.folder for entry in row.unbeaten[:MOST])
+    figures = ", ".join(f"[{name}](#experiment-{name})" for name in folders)
     return [
-        f"{line(row.instance.title)}, {row.instance.rounds:,}",
+        f"{line(row.instance.title)}, {row.instance.rounds:,}<br>{figures}",
         f"{row.epsilon:g}",
         "<br>".join(shown),
-        str(len(row.players)),
-        f"{_player(plain[0].algorithm, '')}: {_amount(plain[0].mean.value)}" if plain else "",
-        ", ".join(f"[{name}](#experiment-{name})" for name in dict.fromkeys(e.folder for e in row.unbeaten[:MOST])),
+        _next(row),
+        f"{_player(plain[0].algorithm, '')}: {_amount(plain[0].mean.value)}" if plain else "–",
+        _guess(row),
     ]
+
+
+def _guess(row: Row) -> str:
+    """What guessing costs, with two digits; bold if no learner is surely better."""
+    if row.instance.guess is None:
+        return "–"
+    size = float(f"{row.instance.guess:.2g}")
+    return _amount(size) if any(map(row.learned, row.unbeaten)) else f"**{_amount(size)}**"
+
+
+def _next(row: Row) -> str:
+    """The best of those that are not named, and how far it is behind the first."""
+    if len(row.players) == 1:
+        return "no rival"
+    entry, first = row.next, row.unbeaten[0].mean.value
+    if entry is None:
+        return "all are named"
+    behind = f", {_times(entry.mean.value / first)} times" if entry.mean.value > first > 0 else ""
+    more = len(row.players) - len(row.unbeaten) - 1
+    others = f"<br>and {more} more" if more else ""
+    return f"{_player(entry.algorithm, row.parameters(entry))}: {_amount(entry.mean.value)}{behind}{others}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def _entry(row: Row, entry: Entry) -> str:

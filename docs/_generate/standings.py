@@ -1,6 +1,7 @@
 """Results folders -> which algorithms are not beaten, in each instance of a game, at each ε and kind of privacy.
 
-Those compared are all that are private enough: at most this ε, this kind of privacy or a stronger one. An algorithm is
+Those compared are all that are private enough: at most this ε, this kind of privacy or a stronger one. Uniform play is
+not among them: it learns nothing, and its regret is what guessing costs. An algorithm is
 beaten if the mean regret of another one of them is significantly smaller and its δ is not larger. The intervals of the
 differences are joint over all pairs that are compared, by Bonferroni: of confidence 1 - 0.05/pairs each, paired if the
 trials are those of the same games. As for claims, a difference does not count if one further trial, twice as far from
@@ -21,6 +22,7 @@ from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curves
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.measured import SAME, Measured
+from privbandits_cli.games.bandit import Adversary, Setting
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Registry
@@ -28,6 +30,7 @@ from privbandits_cli.plugins.registry import Registry
 CONFIDENCE = 0.95
 BUDGETS = (0.1, 0.5, 1.0, 10.0)  # of ε
 MOST_DELTA = 1e-3  # a larger δ may release the data of some rounds as they are
+GUESS = "uniform"
 NOISE = 1 + 1e-6  # an ε from a calibration may be this much larger than what it was calibrated to
 
 Player = tuple[str, str]  # an algorithm, and its choices in YAML
@@ -92,6 +95,7 @@ class Instance:
     rounds: int
     timed: bool  # entries are compared by their times until the answer, not by regrets
     entries: tuple[Entry, ...]
+    guess: float | None = None  # the mean regret of uniform play, if it is known
 
     def eligible(self, kind: Kind, epsilon: float) -> list[Entry]:
         """The private algorithms whose privacy is at least of this kind and ε, from the smallest mean on."""
@@ -153,6 +157,17 @@ class Row:
             first.setdefault(entry.player, entry)
         return list(first.values())
 
+    @property
+    def next(self) -> Entry | None:
+        """The player with the smallest mean of those that are not among the unbeaten."""
+        named = {entry.player for entry in self.unbeaten}
+        others = (entry for player, entry in self.players.items() if player not in named)
+        return min(others, key=lambda entry: entry.mean.value, default=None)
+
+    def learned(self, entry: Entry) -> bool:
+        """Whether its interval is below what guessing costs, as far as this is known."""
+        return self.instance.guess is None or entry.interval[1] < self.instance.guess
+
     def beaten(self, entry: Entry) -> int:
         """How many other players an entry beats, even at their smallest means."""
         return sum(self._beats(entry, other) for player, other in self.players.items() if player != entry.player)
@@ -197,11 +212,14 @@ def instances(folders: Iterable[Path]) -> list[Instance]:
                 played = found.setdefault(_key(read, curve), {})
                 key = json.dumps([curve.algorithm, _own(curve.parameters["algorithm"])], sort_keys=True)
                 if key not in played or entry.mean.trials > played[key][0].mean.trials:
-                    played[key] = entry, _instance(read, curve)
+                    played[key] = entry, _instance(read, curve, registry)
     every = []
     for played in found.values():
         entries, made = zip(*played.values(), strict=True)
-        every.append(replace(made[0], entries=entries))
+        measured = [entry.mean.value for entry in entries if entry.algorithm == GUESS]
+        learners = tuple(entry for entry in entries if entry.algorithm != GUESS)
+        if learners:
+            every.append(replace(made[0], entries=learners, guess=min(measured, default=made[0].guess)))
     return every
 
 
@@ -278,7 +296,32 @@ def in_yaml(parameters: Mapping[str, Any]) -> str:
     return text.strip().removeprefix("{").removesuffix("}")
 
 
-def _instance(read: Curves, curve: Measured) -> Instance:
+def _guess(read: Curves, curve: Measured, registry: Registry) -> float | None:
+    """What uniform play loses on average, if that follows from the game: from fixed means, a gap, or classes.
+
+    In a linear game it is to stay in the middle of the set, and a swept gap is at its largest.
+    """
+    game, foe = str(read.config.get("game", "bandit")), _own(curve.parameters["adversary"])
+    size, rounds = {**read.config, **curve.of_game}, max(curve.rounds)
+    if curve.adversary == "table":
+        return rounds * (1 - 1 / int(size["arms"]))
+    if game == "linear":
+        if curve.adversary != "gap" or size["set"] not in ("simplex", "sphere", "cube"):
+            return None
+        gap = max(float(one.parameters["adversary"]["gap"]) for one in read.every if one.adversary == "gap")
+        return rounds * gap * (1 - 1 / int(size["dimension"]) if size["set"] == "simplex" else 1.0)
+    if game == "contextual" or read.timed or read.plot.worst:
+        return None
+    adversary = registry.rebuilt("adversaries", {"name": curve.adversary, **foe})
+    assert isinstance(adversary, Adversary)
+    setting = Setting(rounds, len(foe["means"]) if isinstance(foe.get("means"), list) else int(size["arms"]))
+    means = adversary.mean_gains(setting) if adversary.reaction()[0] == 0 else None
+    if means is None:
+        means = adversary.coins(setting)
+    return None if means is None else float(means.max() - means.mean()) * (1 if game == "best_arm" else rounds)
+
+
+def _instance(read: Curves, curve: Measured, registry: Registry) -> Instance:
     game, size = str(read.config.get("game", "bandit")), {**read.config, **curve.of_game}
     means = curve.parameters["adversary"].get("means")
     arms = len(means) if isinstance(means, list) else size.get("arms")
@@ -290,4 +333,5 @@ def _instance(read: Curves, curve: Measured) -> Instance:
     ]
     title = ", ".join(filter(None, parts))
     feedback = str(read.config.get("feedback", "full")) if game == "linear" else ""
-    return Instance(game, feedback, curve.adversary, title, max(curve.rounds), read.timed, ())
+    guess = _guess(read, curve, registry)
+    return Instance(game, feedback, curve.adversary, title, max(curve.rounds), read.timed, (), guess)

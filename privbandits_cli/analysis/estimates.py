@@ -1,4 +1,4 @@
-"""Means over trials with their errors; differences and ratios of two means; slopes.
+"""Means over all trials or the worst, with their errors; differences and ratios of two; slopes.
 
 Inference is on the mean of the regret over trials, by Student's t. The curves of an experiment share random numbers: a
 trial of one curve may depend on the same trial of another. Different trials are independent. So means are compared
@@ -93,6 +93,18 @@ def mean(regrets: Mapping[int, float], limits: tuple[float, float] = (-math.inf,
     x = np.array(list(regrets.values()))
     error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.inf
     return Estimate(float(x.mean()), error, len(x), regrets, limits)
+
+
+def cvar(regrets: Mapping[int, float], level: float) -> Estimate:
+    """The mean over the worst 1 - level of the trials (CVaR), as `statistics.cvar`.
+
+    With their quantile q it is the mean over all trials of q + (regret - q)+ / (1 - level). This is least at the true
+    quantile (Rockafellar & Uryasev 2000), so to first order the error of q does not move it. Of a normal law Student's
+    interval holds the 0.95 CVaR in 87 % of all samples of 100 trials, 93 % of 400 and 94 % of 1,000. Without limits:
+    what one further trial could change stays undecided.
+    """
+    q = sorted(regrets.values())[math.ceil(level * len(regrets)) - 1]
+    return mean({trial: q + max(0.0, regret - q) / (1 - level) for trial, regret in regrets.items()})
 
 
 def within(x: Floats, limits: tuple[float, float], confidence: float) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,6 +15,7 @@ from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.rates import least_regret, pure_epsilon, regret_bound
 from privbandits_cli.claims.results import Absent, Results, Unknown
 from privbandits_cli.experiment.expressions import NUMBER, Scope
+from privbandits_cli.experiment.keys import LEVEL
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.games import bandit
 from privbandits_cli.games.heavy_tails import Stationary
@@ -40,6 +41,14 @@ def _final(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     curve = _worst(curves, scope, found)
     rounds = scope.round[0] if scope.round else curve.horizon
     return _regret(found, curve, rounds)
+
+
+def _cvar(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The mean regret of the worst trials, at the level of the config's summary."""
+    chosen = found.experiment.keys.summary.level
+    level = LEVEL if chosen is None else chosen
+    made = estimates.cvar(found.of(_worst(curves, scope, found)).finals, level)
+    return replace(made, remark=f" (the worst {amount(100 * (1 - level), digits=3)} %)")
 
 
 def limits(curve: Curve, rounds: int) -> tuple[float, float]:
@@ -213,6 +222,7 @@ REGRET = partial(amount, digits=3)
 ESTIMATORS = {
     NUMBER: Estimator(_number, REGRET),
     "final": Estimator(_final, REGRET),
+    "cvar": Estimator(_cvar, REGRET),
     "bound": Estimator(_bound, partial(at_most, digits=3), prefix="a bound of "),
     "lower_bound": Estimator(_lower_bound, partial(at_least, digits=3), prefix="a lower bound of "),
     "slope": Estimator(_slope, "{:.3f}".format),

@@ -29,6 +29,7 @@ Forms of a claim:
   slope(exp3, deterministic) in 0.5 +- 0.1      or: in 0.4 to 0.6
   final(exp3) <= bound(exp3)            the regret theorem
   dp_klucb <= 2 x lower_bound(dp_klucb)     asymptotic; Bernoulli arms
+  cvar(exp3) < 2 x final(exp3)          the worst trials; see summary.level
   epsilon(exp3_tau) <= 1                decided by proofs and attacks
 In the game best_arm:
   pulls(dp_tt) < 0.5 x pulls(dp_se)     mean times; none may reach the cap

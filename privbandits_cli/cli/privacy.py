@@ -145,7 +145,8 @@ def audit(
     experiment = load(config, overrides, include=include or (), admit=announced())
     rows = privacy.audits(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
-    if any(matchup.setting.rounds_per_person > 1 for matchup in experiment.matchups):
-        note = "note: an audit changes the data of one round, so it tests the guarantee of one round, not of a person"
-        print(fitted(note), file=sys.stderr)
+    rounds = max(matchup.setting.rounds_per_person for matchup in experiment.matchups)
+    if rounds > 1:
+        told = "it tests the guarantee of one round, not of a person"
+        print(fitted(f"note: an audit changes one round, and a person is in up to {rounds:,}: {told}"), file=sys.stderr)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

@@ -114,6 +114,9 @@ def _check_side(side: Side, scope: Scope, known: Known) -> None:
         raise ClaimError("a claim about the game best_arm is about whole trials, and has no round", scope.round[1])
     if QUANTITIES[side.quantity].fitted and scope.round is not None:
         raise ClaimError(f"a {side.quantity} is fitted to several points, so it has no round", scope.round[1])
+    if QUANTITIES[side.quantity].sorts and scope.round is not None:
+        told = "needs single trials, which are recorded after the last round only: leave out the round"
+        raise ClaimError(f"{side.quantity}(...) {told}", scope.round[1])
     if known.algorithms is None:
         return
     named = [v for v in known.tuned or known.algorithms if curve.name == _name(v, curve.labelled)]

@@ -7,7 +7,8 @@
     scope      at ITEM, ... and in PANEL, ..., each once, in any order; without `in`, or with `in all`: every panel
     item       round N, the worst NAME, NAME = | <= | >= VALUE
     side       [FACTOR x] QUANTITY; the right side may also be a number
-    quantity   CURVE or final(CURVE), the mean regret; slope(CURVE), slope(CURVE, PANEL); epsilon(CURVE);
+    quantity   CURVE or final(CURVE), the mean regret; cvar(CURVE), that of the worst trials, at the level of `summary`;
+               slope(CURVE), slope(CURVE, PANEL); epsilon(CURVE);
                on the right only: bound(CURVE), of its theorem; lower_bound(CURVE), of all learners as private as it is
                in the game best_arm: pulls(CURVE), the mean time; median_pulls(CURVE); wrong(CURVE) and capped(CURVE),
                shares of the trials; lower_bound(CURVE), of the mean time
@@ -41,11 +42,13 @@ class Quantity:
     against: tuple[str, ...]  # the quantities on the right of it; empty: it is on the right only
     games: tuple[str, ...] = REGRETS
     fitted: bool = False  # to all points along the x-axis of the figure, or to all checkpoints; not read at one of them
+    sorts: bool = False  # it sorts the regrets of single trials, which are known at the horizon only
 
 
 REGRET = "final"  # the quantity meant by a curve's name alone
 QUANTITIES = {
     REGRET: Quantity((NUMBER, REGRET, "bound", "lower_bound")),
+    "cvar": Quantity((NUMBER, "cvar", REGRET), sorts=True),
     "slope": Quantity((NUMBER, "slope"), fitted=True),
     "bound": Quantity(()),
     "lower_bound": Quantity((), (*REGRETS, *ANSWERS)),

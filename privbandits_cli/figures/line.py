@@ -37,6 +37,7 @@ class Line:
     untold: str = ""  # why bound and rates are not known although they are wanted
     worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point
     private: bool = True  # whether it has a guarantee of privacy
+    by_itself: bool = False  # its regrets are multiples of a bound of its own, so that no other line limits them
     bulk: Bulk | None = None  # where the trials of each point lie
     widened: bool = True  # whether the bars are no quantiles already
     guarantee: tuple[float, float] | None = None  # the certified ε and δ that the label states
@@ -92,7 +93,7 @@ def lifted(line: Line, lines: Sequence[Line]) -> tuple[Floats, Flags]:
     centre is not drawn below that of a floor if its mean is not lower by `SURE` standard errors of the difference.
     """
     shown, at_floor = line.regret.copy(), np.zeros(len(line.x), bool)
-    if line.bulk is None or not line.private:
+    if line.bulk is None or not line.private or line.by_itself:
         return shown, at_floor
     for floor in lines:
         if floor.bulk is not None and not floor.private and floor.game == line.game:

@@ -33,7 +33,7 @@ def over_lower_bounds(lines: Sequence[Line]) -> list[Line]:
     A bound is above 0 from the second round on.
     """
     known = [(line, rate.regret) for line in lines for rate in line.rates if rate.asymptotic]
-    return [_divided(line, lower) for line, lower in known if (lower > 0).any()]
+    return [replace(_divided(line, lower), by_itself=True) for line, lower in known if (lower > 0).any()]
 
 
 def _divided(line: Line, by: Floats) -> Line:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from privbandits_cli.analysis import estimates
+from privbandits_cli.analysis import estimates, statistics
 from privbandits_cli.analysis.estimates import Estimate, two
 from tests.conftest import some
 
@@ -78,6 +78,32 @@ def test_an_interval_for_any_law_covers_where_students_does_not(rare):
         hits += [low <= mean <= high for low, high in (alone.sure(1.0, 0.95), alone.interval(1.0, 0.95))]
     assert hits[0] >= 0.95 * 2000
     assert hits[1] < 0.9 * 2000 or rare == 0.1
+
+
+@pytest.mark.parametrize(("n", "level"), [(7, 0.5), (20, 0.95), (33, 0.9), (100, 0.95), (3, 0.99)])
+def test_the_mean_of_the_worst_trials_is_that_of_the_statistic(n, level):
+    x = np.random.default_rng(n).exponential(size=n)
+    made = estimates.cvar(dict(enumerate(x.tolist())), level)
+    assert made.value == pytest.approx(float(statistics.cvar(x, level)), rel=1e-12) and made.trials == n
+    assert made.sure(0.95) == (-math.inf, math.inf)
+
+
+def test_the_interval_of_the_worst_trials_covers_their_mean():
+    """Of an exponential law it is 1 + ln 20 at the level 0.95. Of 1,000 trials 50 are in the tail.
+
+    A skewed law makes Student's interval short: in 2,000 samples it misses at most 8 %, plus four standard errors. The
+    control: the worst 50 as if they were a sample by themselves, without the error of their quantile.
+    """
+    rng, truth, missed, alone = np.random.default_rng(21), 1 + math.log(20), 0, 0
+    for _ in range(2000):
+        x = rng.exponential(size=1000)
+        made = two(estimates.cvar(dict(enumerate(x.tolist())), 0.95), Estimate(truth))
+        low, high = made.interval(1.0, 0.95)
+        missed += not low <= 0 <= high
+        worst = np.sort(x)[-50:]
+        alone += abs(worst.mean() - truth) > estimates.quantile(49, 0.95) * worst.std(ddof=1) / math.sqrt(50)
+    limit = 2000 * 0.08 + 4 * math.sqrt(2000 * 0.08 * 0.92)
+    assert missed <= limit < alone
 
 
 def test_an_interval_for_any_law_by_hand():

@@ -79,7 +79,7 @@ def played(folder, experiment, regrets, trials=range(9)):
             x = regrets(curve, rounds)
             if x is None:
                 continue
-            x = np.broadcast_to(x, 9)[list(trials)]
+            x = np.broadcast_to(x, max(9, len(trials)))[list(trials)]
             columns = {"parameters": json.dumps(wanted.parameters), "round": rounds, "trials": len(x)}
             rows.append(shared | columns | {"mean": x.mean(), "sd": x.std(ddof=1)})
             if rounds == curve.horizon:
@@ -209,6 +209,30 @@ def test_one_trial_far_out_leaves_a_mean_undecided(tmp_path):
     assert verdict == "NOT DECIDED" and "one further trial could change this" in figures
     assert judged(tmp_path, "in stochastic: exp3 < 12", even)[0] == "HOLDS"
     assert judged(tmp_path, "in stochastic: exp3 < 900", tail)[0] == "HOLDS"  # no further trial reaches it
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("cvar(exp3) in 115 to 145", "HOLDS"),
+        ("cvar(exp3) <= 115", "FAILS"),
+        ("cvar(exp3) > 1.15 x final(exp3)", "HOLDS"),
+        ("cvar(exp3) <= 1.1 x cvar(exp3_tau)", "FAILS"),
+        ("cvar(exp3) in 130.19 to 131", "NOT DECIDED"),  # it is 130.2
+    ],
+)
+def test_the_mean_of_the_worst_trials_is_a_quantity(tmp_path, claim, verdict):
+    """500 trials: every fourth of EXP3 has 130 instead of 90, so that its worst fifth has a mean of 130."""
+    size = 500
+    spread = np.linspace(-1, 1, size)
+    text = CONFIG.replace("trials: 9", f"trials: {size}").replace("{centre: mean}", "{centre: cvar, level: 0.8}")
+    regrets = {"exp3": np.where(np.arange(size) % 4, 90.0, 130.0) + spread, "exp3_tau": 100 + spread}
+
+    def of(curve, rounds):
+        return regrets.get(curve.algorithm.name, 50 + spread)
+
+    found, figures = judged(tmp_path, claim, of, text, trials=range(size))
+    assert found == verdict and "130 (the worst 20 %)" in figures
 
 
 def test_the_number_of_trials_that_would_decide_is_estimated(tmp_path):

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -37,8 +38,8 @@ def played():
 
 
 def test_the_page_answers_with_what_the_rows_have(played):
-    page = "\n".join(leaderboard.written(played))
-    short, *sections = re.split(r"^\(board-.*\)=\n", page, flags=re.MULTILINE)
+    page, short = "\n".join(leaderboard.written(played)), leaderboard.short(played)
+    _, *sections = re.split(r"^\(board-.*\)=\n", page, flags=re.MULTILINE)
     heads = [section.partition("\n")[0].removeprefix("## ") for section in sections]
     assert heads[:3] == [
         f"Arms with fixed means, {kind}" for kind in ("central privacy", "distributed trust", "local privacy")
@@ -52,16 +53,50 @@ def test_the_page_answers_with_what_the_rows_have(played):
     (line,) = (line for line in short.splitlines() if "#board-arms-with-fixed-means-local-privacy" in line)
     name, words = first.player
     assert f"[`{name}`](../algorithms/{name}.md) `{words}` (1 of 1)" in line.split("|")[4]
+    (shown,) = (line.split("|") for line in sections[2].splitlines() if cell in line)
+    behind = row.next.mean.value / first.mean.value
+    assert f"{row.next.mean.value:,.0f}, {behind:.1f} times" in shown[4] and row.next.algorithm in shown[4]
+    assert shown[6].strip() == "250,000"  # C2: a quarter of a round on average, in 10^6 rounds
+
+
+def test_who_has_no_rival_wins_nothing(played):
+    (c2,) = (one for one in played if one.adversary == "bernoulli")
+    alone = replace(c2, entries=tuple(one for one in c2.entries if one.algorithm in ("dist_dp_se", "kl_ucb")))
+    short, page = leaderboard.short([alone]), "\n".join(leaderboard.written([alone]))
+    assert "[`dist_dp_se`](../algorithms/dist_dp_se.md) (no rival)" in short and "1 of 1" not in short
+    rows = [line.split("|") for line in page.splitlines() if "dist_dp_se" in line]
+    assert rows and all(row[4].strip() == "no rival" for row in rows)
+
+
+def test_what_is_not_surely_better_than_guessing_is_not_an_answer(played):
+    (c2,) = (one for one in played if one.adversary == "bernoulli")
+    (row,) = (row for row in c2.rows(Kind(2)) if row.epsilon == 0.1)
+    best = row.unbeaten[0]
+    near = replace(c2, guess=0.5 * (best.mean.value + best.interval[1]))  # within the interval, above the mean
+    for made, answer in ((near, False), (replace(c2, guess=2 * best.interval[1]), True)):
+        (line,) = (x for x in leaderboard.short([made]).splitlines() if "#board-arms-with-fixed-means-local" in x)
+        assert ("nothing beats guessing" in line.split("|")[3]) != answer
+        page = "\n".join(leaderboard.written([made]))
+        (shown,) = (x for x in page.splitlines() if f"**{best.mean.value:,.0f}**" in x and "| 0.1 |" in x)
+        assert shown.rstrip(" |").endswith("**") != answer
+
+
+def test_a_short_answer_has_the_numbers_with_which_it_beats_most():
+    found = instances([committed() / "results" / "worst_trials"])
+    (line,) = (x for x in leaderboard.short(found).splitlines() if x.startswith("| Arms with fixed means"))
+    (game,) = found
+    (row,) = (row for row in game.rows(Kind(0)) if row.epsilon == 0.1)
+    assert row.parameters(row.unbeaten[0]) == "first: 16"
+    assert "[`dp_imed`](../algorithms/dp_imed.md) `first: 16` (1 of 1)" in line.split("|")[3]
 
 
 def test_every_question_says_what_was_not_played(played):
-    short = "\n".join(leaderboard.written(played)).partition("\n(board-")[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in short.splitlines()[4:] if line]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in leaderboard.short(played).splitlines()[2:]]
     asked = [row[0] for row in rows if row[0]]
     assert asked == [question.head for question in leaderboard.QUESTIONS]
     heavy = asked.index("Heavy-tailed gains")
     (central,) = (row for row in rows if row[0] == asked[heavy])
-    assert central[2].startswith("nothing played: the smallest ε is ") and central[5].startswith("as for ε ≤ 1")
+    assert central[2] == "nothing played below ε = 0.5" and central[5].startswith("as for ε ≤ 1")
     (table_row,) = (row for row in rows if row[0] == "A table, or a log of clicks")
     assert table_row[2:] == ["nothing played"] * 4  # these two experiments play no table
 

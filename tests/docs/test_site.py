@@ -47,7 +47,8 @@ def pages():
     """The generated pages of the players and mechanisms, and what other pages include."""
     made = (commands, contract, keys, experiments, players, mechanisms)
     found = {path: text for module in made for path, text in module.pages()}
-    return found | {"_generated/leaderboard.md": ""}  # has tests of its own
+    own = ("_generated/leaderboard.md", "_generated/leaderboard_short.md")  # have tests of their own
+    return found | dict.fromkeys(own, "")
 
 
 def written():

@@ -1,5 +1,6 @@
 """The leaderboard: who is compared with whom, and what a significant difference is."""
 
+import csv
 import math
 import sys
 from dataclasses import replace
@@ -116,6 +117,13 @@ def test_those_that_an_entry_beats_are_counted_by_player():
     assert {one.algorithm: row.beaten(one) for one in row.unbeaten} == {"a": 2, "c": 2}
 
 
+def test_the_next_best_is_the_least_of_those_not_named():
+    every = [entry("a", 100), entry("b", 160, seed=1), entry("c", 150, seed=2), entry("d", 100.5, seed=3)]
+    row = Row(instance(*every), 1.0, sorted(every, key=lambda one: one.mean.value))
+    assert names(row.unbeaten) in (["a", "d"], ["d", "a"]) and row.next.algorithm == "c"
+    assert Row(instance(every[0]), 1.0, [every[0]]).next is None
+
+
 def made(name, **given):
     return Registry().rebuilt("algorithms", {"name": name, **given})
 
@@ -171,6 +179,27 @@ def test_committed_results_become_instances(played):
     rows = {row.epsilon: row for row in c2.rows(Kind(2))}
     assert all(one.kind == Kind(2) and one.epsilon <= 0.5 * (1 + 1e-6) for one in rows[0.5].unbeaten)
     assert all(one.mean.trials == 100 for one in c2.entries)
+
+
+def test_guessing_is_measured_or_follows_from_the_game(played):
+    (c2,) = (one for one in played if one.rounds == 1_000_000)
+    assert c2.guess == pytest.approx(1e6 * (0 + 0.125 + 0.25 + 0.375 + 0.5) / 5)
+    known = instances(committed() / "results" / name for name in ("heavy_scaling", "oracle_iris", "best_arm_budget"))
+    assert all("uniform" not in names(one.entries) for one in known)
+    iris = [one for one in known if one.adversary == "table"]
+    assert iris and all(one.guess == pytest.approx(one.rounds * 2 / 3) for one in iris)
+    budget = [one for one in known if one.game == "best_arm"]
+    assert budget and all(0 < one.guess < 1 for one in budget)
+    middle = {one.title: one.guess for one in instances([committed() / "results" / "price_scaling"])}
+    assert middle["Gap (simplex), at the worst gap, simplex"] == pytest.approx(2**18 * 0.5 * 0.9)  # N = 10
+    assert middle["Gap (sphere), at the worst gap, sphere"] == pytest.approx(2**18 * 0.5)
+    folder = committed() / "results" / "state_of_the_art"
+    found = {one.adversary: one for one in instances([folder])}
+    with (folder / "final.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["algorithm"] == "uniform"]
+    for adversary, one in found.items():
+        own = [float(row["regret"]) for row in rows if row["adversary"] == adversary]
+        assert own and one.guess == pytest.approx(np.mean(own)) and "uniform" not in names(one.entries)
 
 
 def test_an_algorithm_of_two_folders_counts_once(played):

@@ -32,6 +32,7 @@ def test_a_claim_is_read():
         ("a in 1 to 2", ((1.0, ">="), (2.0, "<=")), "final", "number"),
         ("final(a) <= bound(a)", ((1.0, "<="),), "final", "bound"),
         ("2 x a <= 3 x lower_bound(b)", ((1.5, "<="),), "final", "lower_bound"),
+        ("cvar(a) <= 2 x final(b)", ((2.0, "<="),), "cvar", "final"),
         ("epsilon('It''s A') <= 1", ((1.0, "<="),), "epsilon", "number"),
         ("in all: a < 1e3", ((1000.0, "<"),), "final", "number"),
     ],
@@ -65,6 +66,7 @@ def test_every_quantity_of_the_grammar_can_be_computed():
         ("a within 5 of b", 11, "expected '%' here, found of"),
         ("3 < a", 0, f"a claim begins with a curve or {LEADING}"),
         ("slope(a) < b", 11, "slope(...) can only be compared with a number or slope(...)"),
+        ("a < cvar(b)", 4, "final(...) can only be compared with a number or final(...) or bound(...) or lower_bo"),
         ("epsilon(a) < epsilon(b)", 13, "epsilon(...) can only be compared with a number"),
         ("lower_bound(a) < b", 0, f"a claim begins with a curve or {LEADING}"),
         ("slope(a) < lower_bound(b)", 11, "slope(...) can only be compared with a number or slope(...)"),
@@ -97,6 +99,11 @@ def test_an_error_in_a_claim_is_reported_at_its_position(text, at, message):
         ("exp3[tau=3] < exp3", "tau", "no curve has a parameter 'tau'"),
         ("at the worst gap: exp3 < exp3_tau", "gap", "this experiment does not sweep a parameter 'gap'"),
         ("at gap = 3: exp3 < exp3_tau", "gap", "no curve has a parameter 'gap'"),
+        (
+            "at round 500: cvar(exp3) < 1",
+            "round",
+            "cvar(...) needs single trials, which are recorded after the last round only: leave out the round",
+        ),
         ("at round 500: slope(exp3) < 1", "round", "a slope is fitted to several points, so it has no round"),
     ],
 )

@@ -193,8 +193,11 @@ def test_the_ledger_of_a_person():
 
 def test_an_audit_says_that_it_moves_one_round():
     done = CliRunner().invoke(app, ["audit", "x.yaml", "algorithms=[{name: ldp_ucb, epsilon: 0.5}]"])
-    assert done.exit_code == 0 and "the guarantee of one round, not of a person" in " ".join(done.stderr.split())
+    said = "a person is in up to 4: it tests the guarantee of one round, not of a person"
+    assert done.exit_code == 0 and said in " ".join(done.stderr.split())
     assert "ε = 0.5" in done.stdout
+    done = CliRunner().invoke(app, ["audit", "x.yaml", "algorithms=[{name: ldp_ucb, epsilon: 0.5}]", "unit=null"])
+    assert done.exit_code == 0 and "person" not in done.stderr
 
 
 TUNED = [("dp_se", 0.25), ("adac_ucb", None), ("ldp_ucb", 0.25), ("dp_ftrl", None), ("dp_linucb", None)]

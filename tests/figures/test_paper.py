@@ -308,6 +308,8 @@ def test_no_centre_is_drawn_below_a_floor_that_it_does_not_beat(mean, sd, held):
     assert rings_of(plot.figure(made).axes[0]) == ([([1.0], [300.0])] if held else [])
     assert any("curve without privacy" in note for note in shown.sheet(made).marks) == held
     assert not lifted(replace(line, private=False), [floor, line])[1].any()
+    alone, moved = lifted(replace(line, by_itself=True), [floor, line])
+    assert not moved.any() and np.array_equal(alone, line.regret)
 
 
 def test_the_committed_point_below_its_base_is_drawn_at_it():

@@ -337,6 +337,7 @@ def test_regrets_as_multiples_of_lower_bounds(tmp_path, small):
     assert [line.x.tolist() for line in lines] == [[10, 1000]] * 2  # at round 1 the bound is 0
     assert read.labels() == ("round", "regret / lower bound") and read.level == 1
     assert any("asymptotic" in note for note in read.notes()) and not any("left out" in note for note in read.notes())
+    assert all(line.by_itself for line in lines)
     plot.figure(read)
 
 
