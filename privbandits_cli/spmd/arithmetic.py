@@ -482,8 +482,8 @@ class Arithmetic:
             return self.undefined(kind, varying)
         if not varying:
             return Number(kind, False, call([value.ir for value in values]))
-        rooms = [self.room(self.spread(value).ir) for value in values]
-        out = cgutils.alloca_once(b, self.vector(kind))
+        rooms = [self.room(self.spread(value)) for value in values]
+        out = cgutils.alloca_once(b, self.vector("i" if kind == "b" else kind))  # a vector of bools has no addresses
         word = ir.IntType(self.width)
         left = cgutils.alloca_once(b, word)
         b.store(ir.Constant(word, -1) if self.mask.ir is None else b.bitcast(self.mask.ir, word), left)
@@ -495,14 +495,18 @@ class Arithmetic:
         b.position_at_end(body)
         b.store(b.and_(bits, b.sub(bits, ir.Constant(word, 1))), left)
         place = b.zext(b.cttz(bits, ir.Constant(I1, 1)), I64)
-        made = call([b.load(b.gep(room, [place])) for room in rooms])
-        b.store(made, b.gep(b.bitcast(out, LLVM[kind].as_pointer()), [place]))
+        given = [b.load(b.gep(room, [place])) for room in rooms]
+        made = call([b.trunc(one, I1) if value.kind == "b" else one for one, value in zip(given, values, strict=True)])
+        made = b.zext(made, I64) if kind == "b" else made
+        b.store(made, b.gep(b.bitcast(out, made.type.as_pointer()), [place]))
         b.branch(test)
         b.position_at_end(after)
-        return Number(kind, True, b.load(out))
+        found = b.load(out)
+        return Number(kind, True, b.trunc(found, self.vector(kind)) if kind == "b" else found)
 
-    def room(self, vector: Any) -> Any:
-        """A vector in memory, as an array of its entries."""
+    def room(self, value: Number) -> Any:
+        """A vector in memory, as an array of its entries; a bool takes a whole word."""
+        vector = self.builder.zext(value.ir, self.vector("i")) if value.kind == "b" else value.ir
         room = cgutils.alloca_once(self.builder, vector.type)
         self.builder.store(vector, room)
         return self.builder.bitcast(room, vector.type.element.as_pointer())

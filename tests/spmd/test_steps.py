@@ -117,3 +117,28 @@ def test_a_value_that_is_returned_in_some_cases_only_is_not_a_number(tmp_path):
 def test_a_division_of_arrays_by_zero_is_played_alone(tmp_path):
     """It is no error there, as compiled code divides them by NumPy's rules."""
     assert isinstance(played("state.v[:] = state.f // (state.x - state.x)", tmp_path)[0].error, Alone)
+
+
+ONCE = """
+
+from privbandits_cli.numerics.jit import once
+
+
+@once
+def above(state, limit: float, strict: bool) -> bool:
+    state.c += 1
+    bump = state.x if strict else tiny(state)
+    return bump > limit if strict else bump >= limit
+
+
+def tiny(state):
+    state.a[0] += 1
+    return state.x
+"""
+
+
+def test_what_one_trial_plays_alone_takes_and_returns_bools(tmp_path):
+    """Each trial has its own; a number may be changed within an expression that few trials evaluate."""
+    steps = "state.x = rng.uniform\nwell = above(state, 0.5, arm > 1)\nstate.v[arm] = 1.0 if well else -1.0"
+    here, there = played(steps, tmp_path, HEAD + ONCE)
+    assert here.error is None and here == there
