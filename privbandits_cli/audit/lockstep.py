@@ -26,7 +26,7 @@ LONE = False  # whether every round has a release of its own gain alone
 ANSWERED = False  # whether the game ends with an answer, which a step `stop` gives
 NAMES = False  # whether there is a step `recommend`
 
-STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
+STRAIGHT = 3  # attempts to force a release, which is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # rounding error of a released value, in scales of its noise
 GRAIN = 1e-12  # relative rounding error of one round; a smaller difference of two states is rounding
 BITS = 1e-15  # relative rounding error of a release or a gain: its last bits
@@ -134,32 +134,20 @@ def trial(states: Records, game: int, arm: int, gain: float, uniform: float, lap
 
 def forced(
     states: Records, arm: int, gain: float, u: float, z: float, wanted: float, gap: float, slope: float, slack: float
-) -> tuple[float, int]:
-    """The move of the Laplace number z at which game B releases what is wanted, and the number of attempts; 0 if none.
+) -> tuple[float, bool]:
+    """The move of the Laplace number z at which game B releases what is wanted, and whether there is one.
 
-    gap: what B releases without a move, minus what is wanted; slope: how a release grows with the number. If it is
-    linear, the first STRAIGHT attempts come as close as rounding allows. Otherwise the move is searched by doubling, to
-    both sides, and then by halving, as for a monotone release.
+    gap: what B releases without a move, minus what is wanted; slope: how a release grows with the number.
     """
-    near, far, move = 0.0, 0.0, -gap / slope if slope != 0.0 else 0.0
-    for attempt in range(1, 200):
-        found = trial(states, 4, arm, gain, u, z + move) - wanted
-        close = BITS * abs(wanted) if slope != 0.0 and attempt < STRAIGHT else slack
-        if abs(found) <= close:
-            return move, attempt
-        if found * gap < 0.0:
-            far = move
-        elif far != 0.0:
-            near = move
-        if attempt < STRAIGHT and slope != 0.0:
-            move -= found / slope
-        elif far != 0.0:
-            move = (near + far) / 2.0
-        elif attempt <= 60:
-            move = 2.0 ** (attempt // 2 - 6) * (1.0 if attempt % 2 == 0 else -1.0)
-        else:
-            return 0.0, 0
-    return 0.0, 0
+    move = -gap / slope if slope != 0.0 else 0.0
+    for attempt in range(STRAIGHT):
+        found, last = trial(states, 4, arm, gain, u, z + move) - wanted, attempt == STRAIGHT - 1 or slope == 0.0
+        if abs(found) <= (slack if last else BITS * abs(wanted)):
+            return move, True
+        if last:
+            break
+        move -= found / slope
+    return 0.0, False
 
 
 class Deal(NamedTuple):
@@ -252,15 +240,15 @@ def couple(
             slack = ROUNDING * max(abs(own), abs(slope)) + blurred
             if abs(again - wanted) > slack:
                 return EARLIER, t, 0.0, linear, hidden
-            move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
-            if attempts == 0:
+            move, hides = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
+            if not hides:
                 return BARE, t, 0.0, linear, hidden
             copy(states, 2, 1)
             wide = WIDE * (uniform[t, -1] - 0.5)
             if own != 0.0 and (choice(states, 3, u, wide) != arm or choice(states, 4, u, z + move) != arm):
                 return NUMBER, t, 0.0, linear, hidden
             blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # blur: rounding of a difference of releases
-            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= CLEAR * blur:
+            if min(abs(own), abs(slope)) <= CLEAR * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope) + blur:
                 return SCALE, t, 0.0, linear, hidden
