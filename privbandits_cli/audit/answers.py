@@ -137,8 +137,8 @@ def audit_answers(target: Target[Answer], games: Games) -> Audit:
     """Whether the arm played reveals more about its own round's arms than ε allows; games: those of its base."""
     epsilon, rounds, known, k = target.view.epsilon, games.longest, games.known, target.setting.n_arms
     deal, found = games.dealt("answers", rounds), np.zeros(games.size)
-    ahead, none = games.target.compiled(advance), np.zeros((0, DEEP))
-    odd = np.zeros(rounds, np.int64)
+    steps = {"turn": games.bench.turn, "answer": target.call(answer, turn=games.bench.turn)}
+    ahead, none, odd = target.loop(advance, **steps), np.zeros((0, DEEP)), np.zeros(rounds, np.int64)
     direction = target.stream("directions").standard_normal(known.dimension)
     sets = np.zeros((3, known.dimension, k))
     for i, share in enumerate((1.0, 1.0, -1.0)):
@@ -156,9 +156,7 @@ def audit_answers(target: Target[Answer], games: Games) -> Audit:
 
         def run(given: Floats, arms: Floats) -> tuple[Ints, Ints]:
             chosen, counts = np.zeros((2, len(given)), np.int64)
-            games.target.compiled(answer)(
-                states, Now(t, before, arms, tape, found, 0.0), first, given, chosen, counts, found
-            )
+            steps["answer"](states, Now(t, before, arms, tape, found, 0.0), first, given, chosen, counts, found)
             return chosen, counts
 
         return [partial(run, arms=arms) for arms in (*sets, deal.bank[0, deal.shown[0, t]])]

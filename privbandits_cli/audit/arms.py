@@ -14,8 +14,8 @@ import numpy as np
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import DEEP, LONGEST
-from privbandits_cli.audit.lockstep import choice
-from privbandits_cli.audit.target import Target, choose, inside, probabilities, update
+from privbandits_cli.audit.lockstep import choose_on_copy
+from privbandits_cli.audit.target import Target, choice, choose, inside, probabilities, update
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
@@ -129,7 +129,8 @@ def audit_arms(target: Target[Arms]) -> Audit:
     assert isinstance(model, ExponentialWeights)
     if rounds <= rest:
         return Audit("NOT AUDITABLE", "EXP3's law", f"no block of {rest + 1:,} rounds ends in this game", 0)
-    play = target.compiled(observe_play)
+    tries = {"choice": target.call(choose_on_copy)}
+    play = target.loop(observe_play, ordered=target.call(ordered, **tries), drawn=target.call(drawn, **tries))
     tables = [((rng.random(rounds) < DEEP).astype(float), 0), (inside(rng, rounds), n_arms - 1)]
     tables += [(np.ones(rounds), arm) for arm in {0, n_arms - 1}]  # all other arms become rare
     worst, claim = 0.0, "EXP3's law, in every round"

@@ -193,21 +193,22 @@ def _audit_noisy(target: Target[views.Noisy]) -> Audit:
 
 
 def _answer_and_base(target: Target[views.Answer]) -> Audit:
-    """The worse of two audits: that of the arm of a round, and that of the base in its wrapper."""
+    """The worse of two audits at half the level: that of the arm of a round, and that of the base in its wrapper."""
     base, setting = target.view.base, target.setting
+    half: Target[Any] = replace(target, alpha=target.alpha / 2)
     claim, view = base.guarantee(setting), base.view(setting)
     if claim is None or view is None or math.isinf(claim.epsilon):
-        return audit(base, setting, target.alpha, target.budget, target.seed)  # not auditable
+        return audit(base, setting, half.alpha, target.budget, target.seed)  # not auditable
     if not isinstance(view, views.Noisy) or view.public:  # a public view takes it for granted that arms are no secret
         return Audit("NOT AUDITABLE", str(target.claim), "no audit supports this base", 0)
-    inner: Target[Any] = replace(target, view=views.within(view, target.view.wrapped), claim=claim)  # type: ignore[arg-type]
+    inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
     error = _error(inner.view, base.game, setting, target.steps, target.state)
     if error is not None:
         raise PluginError(error, type(base).view)
     later = audit_contexts(inner)
     if later.verdict != "CONSISTENT":
         return later
-    own = audit_answers(target, Games(inner))
+    own = audit_answers(half, Games(inner))
     words, found = f"{own.claim}; {later.claim}", f"{own.found}; {later.found}"
     played, cost = f"{own.played}; {later.played}", own.cost + later.cost
     assumed = assuming(own.assumed, later.assumed)

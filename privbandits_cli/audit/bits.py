@@ -9,18 +9,22 @@ which B reports as A does.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
-from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, Deal, answers, choice, switched, trial
-from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, Deal, answers_of, compiled
+from privbandits_cli.audit.target import Target, choice, trial
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Release
-from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+chance: Any = unbound  # these are bound when a loop is compiled
+answers: Any = unbound
 
 LONGEST = 2**16  # rounds of a game
 LAST = 1.0 - 2.0**-53  # the largest uniform number
@@ -37,7 +41,7 @@ FOUND = {
 MORE = "a report has more than two values, or is not drawn by `rng.uniform` alone: make its noise of `rng.laplace`"
 
 
-def chance(states: Records, game: int, arm: int, gain: float, z: float) -> float:
+def chance_of_first(states: Records, game: int, arm: int, gain: float, z: float) -> float:
     """The least uniform number with which the report of this gain is another one than with 0; 1 if there is none."""
     first, low, high = trial(states, game, arm, gain, 0.0, z), 0.0, 1.0
     if trial(states, game, arm, gain, LAST, z) == first:
@@ -57,7 +61,7 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
     Filled in: `costs[round]`, the privacy loss of a gain in its report, in nats. Returned: what ended the games, the
     rounds before that, and the uniform number of that choice. The Laplace numbers are not moved.
     """
-    first, second, best, uniform, _, laplace = deal
+    first, second, columns, uniform, _, laplace = deal
     for t in range(len(first)):
         z, u = laplace[t], uniform[t, 0]
         arm = choice(states, 0, u, z)
@@ -67,7 +71,7 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
                 return ARM, t, uniform[t, j]
             if again != arm:
                 return NUMBER, t, u
-        gain, other = first[t, int(arm == best)], second[t, int(arm == best)]
+        gain, other = first[t, columns[arm]], second[t, columns[arm]]
         own, theirs = chance(states, 0, arm, gain, z), chance(states, 1, arm, other, z)
         ends = trial(states, 0, arm, gain, 0.0, z), trial(states, 0, arm, gain, LAST, z)
         for j in range(uniform.shape[1]):
@@ -100,16 +104,18 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
 
 def audit_bits(target: Target[Release]) -> Audit:
     """Whether arms follow from the reports alone, and whether a report reveals more about its gain than ε allows."""
-    target, rounds = switched(target), int(min(target.setting.horizon, LONGEST))
+    rounds, loops = int(min(target.setting.horizon, LONGEST)), compiled(target)
+    steps = {"choice": loops.choice, "trial": loops.trial}
+    loop = target.loop(follow, **steps, answers=answers_of(target), chance=target.call(chance_of_first, **steps))
     made = pairs(rounds, target)[: 3 + min(ARMS, target.setting.n_arms)]
     games = f"pairs of games of {rounds:,} rounds with equal reports"
     words, later = f"{target.claim} of each report of one bit, by itself", like_these(rounds, target.setting.horizon)
     so_far = Audit("VIOLATION", words, "", 2 * rounds * len(made), played=games, assumed=later)
     worst, at = 0.0, 0
     for number, pair in enumerate(made):
-        game = game_of(target, pair, number, rounds)
+        game = game_of(target, loops, pair, number, rounds)
         states, costs = np.repeat(target.state, 6), np.zeros(rounds)
-        outcome, t, u = target.compiled(follow)(states, game.deal, costs)
+        outcome, t, u = loop(states, game.deal, costs)
         if outcome == SEVERAL:
             return replace(so_far, verdict="NOT AUDITABLE", found=MORE)
         if outcome == ARM:

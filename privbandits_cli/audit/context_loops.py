@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit.tape import FINE, GAMMA, KNOWN, LAPLACE, PLACE, WRONG, Tape, rewind
-from privbandits_cli.audit.target import values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.contextual import choose, update
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.mechanisms.matrix_tree import redraw
-from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.jit import Record, Records, unbound
 from privbandits_cli.numerics.types import Floats, Ints
 
-MATRIX = False  # whether a release is [V | u~], not u~ alone
-WISHART = False  # whether gamma numbers make the noise
+values: Any = unbound  # these are bound when a loop is compiled
+flat: Any = unbound
+turn: Any = unbound
 
 DIGITS = 1e-12  # relative error of releases that counts as rounding
 WISHART_DIGITS = 1e-9  # the same with Wishart noise, which is computed from its factor
@@ -85,9 +85,9 @@ class Deal(NamedTuple):
     whether twins have the arms of A; fixed: whether all rounds have the same arms; numbers: they decide rewards
     (`earn`), `[2, rounds]`; truth: θ, the best and the worst reward, of A and of the first twin, `[2, d + 2]`; starts:
     the round in which the record of a twin differs from that of A, `[twins]`, -1 for the first twin, whose records all
-    differ. If the first twin never starts, numbers that enter no release in their own round have layers, too. canary:
-    the twin that starts in a round, or 0, `[rounds]`; records: those of A and of a twin in the round in which the twin
-    starts, `[twins, 2, d + 1]`; if all rounds have the same arms, the arm of both is the one that A plays.
+    differ; canary: the twin that starts in a round, or 0, `[rounds]`; records: those of A and of a twin in the round in
+    which the twin starts, `[twins, 2, d + 1]`; if all rounds have the same arms, the arm of both is the one that A
+    plays.
     """
 
     bank: Floats
@@ -101,21 +101,24 @@ class Deal(NamedTuple):
     records: Floats
 
 
-def flat(state: Record, out: Floats) -> None:
-    """out = the release, from `[d, d + 1]` if it is a MATRIX, else from `[d]`."""
+def flat_matrix(state: Record, out: Floats) -> None:
+    """out = the release, from `[d, d + 1]`."""
     noisy, place = values(state), 0
-    if MATRIX:
-        for i in range(noisy.shape[0]):
-            for j in range(i + 1):
-                out[place + j] = noisy[i, j]
-            out[place + i + 1] = noisy[i, noisy.shape[0]]
-            place += i + 2
-    else:
-        for i in range(len(out)):
-            out[i] = noisy[i]
+    for i in range(noisy.shape[0]):
+        for j in range(i + 1):
+            out[place + j] = noisy[i, j]
+        out[place + i + 1] = noisy[i, noisy.shape[0]]
+        place += i + 2
 
 
-def turn(states: Records, i: int, now: Now, out: Floats) -> int:
+def flat_vector(state: Record, out: Floats) -> None:
+    """out = the release, from `[d]`."""
+    noisy = values(state)
+    for i in range(len(out)):
+        out[i] = noisy[i]
+
+
+def one_turn(states: Records, i: int, now: Now, out: Floats) -> int:
     """End the round before, if there was one, and choose an arm; out = what is then released."""
     if now.t > 0:
         update(states[i], now.row[:-1], now.row[-1], now.tape)
@@ -125,7 +128,7 @@ def turn(states: Records, i: int, now: Now, out: Floats) -> int:
 
 
 def again(states: Records, source: int, now: Now, out: Floats) -> int:
-    """`turn` of a copy of a state, with the numbers that are known and the moves of the tape."""
+    """`one_turn` of a copy of a state, with the numbers that are known and the moves of the tape."""
     copy(states, source, SPARE)
     rewind(now.tape, now.tape.at[KNOWN])
     arm: int = turn(states, SPARE, now, out)
@@ -246,7 +249,7 @@ def grow(states: Records, words: Ints, first: int, now: Now, ranks: Ints, layers
     """Play on the games of the layers, and add layers for the new numbers, one for each rank.
 
     first: the place of the first of these games among the states. ranks: which of the new numbers that enter the same
-    number of the release it is, -1 for none, `[MOST]`. Returns whether there was room.
+    number of the release it is, `[MOST]`. Returns whether there was room.
     """
     tape, found, newest = now.tape, np.zeros(len(now.right)), -1
     for j in range(tape.at[KNOWN]):
@@ -318,9 +321,8 @@ class Played(NamedTuple):
 
     words: the states as whole numbers, `[states, words]`; tape: that of A; other: the tape of the twins, with the same
     numbers; counter: it makes Wishart noise; moved: the squares of the moves that hide the record of each twin, or with
-    layers the information about it, `[twins, C]`; found: see END. Of the last round: rows, the records before it of A,
-    of the first twin, and of the twin at fault, zeros at first, `[3, d + 1]`; arms, those of A, `[d, k]`; right, what A
-    released, `[C]`.
+    layers the information about it, `[twins, C]`; found: see END; rows: the last records of A and of the first twin,
+    zeros at first, `[2, d + 1]`.
     """
 
     states: Records
@@ -334,25 +336,24 @@ class Played(NamedTuple):
     moved: Floats
     found: Ints
     rows: Floats
-    arms: Floats
-    right: Floats
 
 
 def play(games: Played) -> None:
     """Play A and its twins up to the first fault. Filled in: `moved`, `effects.sizes`, and `found`."""
-    states, words, tape, other, deal, effects, layers, counter, moved, found, rows, arms, right = games
+    states, words, tape, other, deal, effects, layers, counter, moved, found, rows = games
     bank, shown, public, fixed, numbers, truth, starts, canary, records = deal
     n, d, k, size, layered = len(starts), bank.shape[2], bank.shape[3], moved.shape[1], len(layers.alive) > 0
-    alike, gaps, ranks = np.zeros((d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)
-    seen, sums, times = np.zeros(size), np.zeros(size), np.zeros(size)
-    largest = 0.0
+    alike, gaps, ranks = np.zeros((2, d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)
+    right, seen, sums, times = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
+    largest, wishart = 0.0, False
     for t in range(shown.shape[1]):
         found[ROUND], found[TWIN], started = t, 0, canary[t]
         copy(states, A, BEFORE)
-        for i in range(d):
-            for a in range(k):
-                alike[i, a] = records[started, 1, i]
-                arms[i, a] = records[started, 0, i] if started > 0 and not fixed else bank[0, shown[0, t], i, a]
+        for side in range(2):
+            for i in range(d):
+                for a in range(k):
+                    alike[side, i, a] = records[started, side, i]
+        arms = alike[0] if started > 0 and not fixed else bank[0, shown[0, t]]
         rewind(tape, 0)
         arm = turn(states, A, Now(t, rows[0], arms, tape, right, 0.0), right)
         count = tape.at[PLACE]
@@ -364,34 +365,26 @@ def play(games: Played) -> None:
             return
         for c in range(size):
             largest, times[c] = max(largest, abs(right[c])), 0.0
-        now = Now(t, rows[0], arms, other, right, (WISHART_DIGITS if WISHART else DIGITS) * largest)
-        if WISHART:
-            found[END] = conforms(now, sums, counter)
-        else:
-            found[END] = GAMMAS if t == 0 and drawn(tape, GAMMA) else gauge(states, now, effects)
+        for j in range(count if t == 0 else 0):
+            wishart |= tape.kinds[j] == GAMMA
+        now = Now(t, rows[0], arms, other, right, (WISHART_DIGITS if wishart else DIGITS) * largest)
+        found[END] = conforms(now, sums, counter) if wishart else gauge(states, now, effects)
         if found[END] != AGREED:
             return
-        late = 0
         for j in range(count):
             ranks[j] = -1
-            if not WISHART and effects.enters[j] >= 0:
+            if not wishart and effects.enters[j] >= 0:
                 ranks[j] = times[effects.enters[j]]
-                late = max(late, ranks[j] + 1)
                 times[effects.enters[j]] += 1.0
                 found[MANY] |= ranks[j] > 0
                 effects.sizes[t, effects.enters[j]] += effects.factor[j] ** 2
-        for j in range(count if layered and starts[0] >= 0 else 0):  # a number that enters no release yet
-            if effects.enters[j] < 0 and tape.kinds[j] == effects.kind:
-                ranks[j] = late
-                late += 1
         own, mine = arms if public else bank[1, shown[1, t]], 0
-        for i in range(1 if WISHART else n):
+        for i in range(1 if wishart else n):
             if t <= starts[i]:
                 continue
             found[TWIN], row = i, rows[1] if i == 0 else records[i, 1] if t == starts[i] + 1 else rows[0]
-            rows[2] = row
             twin = Now(t, row, arms, other, right, now.slack)
-            if WISHART:
+            if wishart:
                 played = follow_wishart(states, twin, counter)
             elif i == 0 or not layered:
                 played = follow(states, TWINS + i, twin, effects, moved[i])
@@ -406,7 +399,7 @@ def play(games: Played) -> None:
                 found[END] = -played
                 return
             if played >= 0 and played != arm and started == 0:  # equal arms may be told apart by rounding
-                if WISHART or not tied(states, now, arm, effects, seen):
+                if wishart or not tied(states, now, arm, effects, seen):
                     found[END] = ARM
                     return
                 found[TIES] += 1
@@ -425,9 +418,9 @@ def play(games: Played) -> None:
                 found[END] = HIDDEN
             if found[FULL] or found[END] != AGREED:
                 return
-        if started > 0 and not WISHART:
+        if started > 0 and not wishart:
             still(other)
-            again(states, BEFORE, Now(t, rows[0], arms if public else alike, other, right, 0.0), seen)
+            again(states, BEFORE, Now(t, rows[0], arms if public else alike[1], other, right, 0.0), seen)
             copy(states, SPARE, TWINS + started)
             if apart(seen, right, now.slack) > 0:
                 found[END] = OWN
@@ -462,12 +455,9 @@ def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floa
 # ------------------------------------------------------------------------------------------------ Wishart noise
 
 
-def drawn(tape: Tape, kind: int) -> bool:
-    """Whether the round has numbers of this kind."""
-    some = False
-    for j in range(tape.at[KNOWN]):
-        some |= tape.kinds[j] == kind
-    return some
+def unprepared(*_: Any) -> int:
+    """Take the place of both functions below in the loops for learners without gamma numbers, which need neither."""
+    return GAMMAS
 
 
 def conforms(now: Now, sums: Floats, counter: Records) -> int:

@@ -25,13 +25,13 @@ this noise, the account of `accounting.wishart` holds for them.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.accounting import wishart
 from privbandits_cli.audit import context_loops as loops
@@ -57,8 +57,9 @@ TIED = 1e-3  # share of the rounds that may have near ties
 STARTS = 8  # random starting points of the search for the costliest pair
 RUN = 64  # rounds in which rewards are alike
 QUIET = 4  # rounds with little noise, by each of two measures
-AFTER = 16  # rounds from the fault on whose releases must have noise of earlier rounds
-KEPT_PLACES = 256  # layers for noise of earlier rounds
+BEFORE = 64  # rounds before the fault in which earlier noise is searched for
+AFTER = 16  # rounds from the fault on whose releases must have such noise
+RELEASES = 4  # releases without new noise that are tried: each must have numbers of its own from earlier rounds
 REDRAWN = 4  # how often the other numbers of a round are drawn anew
 FEW = 2**10  # rounds of a game, at most, in which each record is changed alone
 FAULTS = {
@@ -84,6 +85,28 @@ KEPT = (
     "`choose` or in the `update` before it"
 )
 SHARED = "several `rng.laplace` enter a number of the release in one round: let one alone enter it"
+
+
+class Bench(NamedTuple):
+    """The compiled loops of a target."""
+
+    play: Callable[..., None]
+    follow: Callable[..., int]
+    turn: Callable[..., int]
+    again: Callable[..., int]
+
+
+def compiled(target: Target[Noisy], wishart: bool) -> Bench:
+    """The loops with the steps of a target, which may have Wishart noise."""
+    if not interpreted():
+        import_module("privbandits_cli.audit.compiled")  # compiled steps know the methods of a tape
+    matrix = np.ndim(read(target.state[0], target.view.values)) == 2
+    calls: dict[str, Any] = {"flat": target.call(loops.flat_matrix if matrix else loops.flat_vector)}
+    calls["turn"] = target.call(loops.one_turn, **calls)
+    steps = loops.again, loops.measure, loops.gauge, loops.follow, loops.tied, loops.grow
+    for step in (*steps, loops.conforms, loops.follow_wishart):
+        calls[step.__name__] = target.call(step if wishart or step in steps else loops.unprepared, **calls)
+    return Bench(target.loop(loops.play, **calls), *(calls[step] for step in ("follow", "turn", "again")))
 
 
 def products(row: Floats, size: int) -> Floats:
@@ -142,16 +165,14 @@ class Games:
     """The coupled games of a target."""
 
     def __init__(self, target: Target[Noisy]) -> None:
-        self.known = target.setting.known()
+        self.target, self.known = target, target.setting.known()
         self.public, self.fixed = target.view.public, target.view.fixed
         self.kind = NORMAL if target.claim.delta > 0 else LAPLACE
         shape = np.shape(read(target.state[0], target.view.values))
         d = self.known.dimension
         self.size = shape[0] if len(shape) == 1 else d * (d + 3) // 2
         self.reward = self.known.reward if math.isfinite(self.known.reward) else 1.0
-        self.target = replace(target, constants={"MATRIX": len(shape) == 2})
-        if not interpreted():
-            import_module("privbandits_cli.audit.compiled")  # compiled steps know the methods of a tape
+        self.bench = compiled(target, wishart=False)
         self.longest = int(max(2, min(target.setting.horizon, LONGEST, target.budget, NUMBERS // (d * (d + 1)))))
 
     def canaries(self, rounds: int, quiet: Sequence[int]) -> list[int]:
@@ -190,12 +211,9 @@ class Games:
         numbers = np.clip(numbers, -1.0, 1.0)
         return Deal(bank, shown, self.public, self.fixed, numbers, truth, starts, canary, records)
 
-    def play(
-        self, name: str, rounds: int, canaries: Sequence[int] = (), places: int = 0, alone: bool = False
-    ) -> Played:
-        """Play games of so many rounds, with as many places for layers; alone: without the first twin."""
+    def play(self, name: str, rounds: int, canaries: Sequence[int] = (), places: int = 0) -> Played:
+        """Play games of so many rounds, with as many places for layers."""
         deal, c, setting = self.dealt(name, rounds, canaries), self.size, self.target.setting
-        deal.starts[0] = rounds if alone else -1
         n, tape = len(deal.starts), new_tape(self.target.stream(f"noise of {name}"))
         states = np.repeat(self.target.state, loops.TWINS + n + places)
         counter = matrix_tree.state(setting.horizon, self.known.dimension, self.known.row_norm() ** 2, 0.0)
@@ -206,16 +224,16 @@ class Games:
         layers = Layers(np.zeros(places, np.int64), *map(np.zeros, shapes))
         moved, found, counters = np.zeros((n, c)), np.zeros(loops.FOUND, np.int64), record(**counter)
         words = states.view(np.int64).reshape(len(states), -1)
-        last = np.zeros((3, self.known.dimension + 1)), np.zeros(deal.bank.shape[2:]), np.zeros(c)
-        played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, *last)
+        rows = np.zeros((2, self.known.dimension + 1))
+        played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, rows)
         try:
-            self.target.compiled(loops.play)(played)
+            self.bench.play(played)
         except WrongArm as error:
             arm, k, t = error.args
             message = f"choose returned arm {arm} in round {t + 1}; the arms are 0 to {k - 1}"
             raise PluginError(message, getattr(self.target.steps["choose"], "py_func", None)) from None
         if found[loops.END] == loops.GAMMAS:
-            self.target = replace(self.target, constants=self.target.constants | {"WISHART": True})
+            self.bench = compiled(self.target, wishart=True)
             return self.play(name, rounds, canaries, places)
         return played
 
@@ -236,22 +254,26 @@ class Games:
 
     def carrier(self, played: Played) -> str:
         """The fields of a twin's state that make it play another arm than A; "" if no field does so alone."""
-        states, other, rows, out = played.states, played.other, played.rows, np.zeros(self.size)
-        twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played)
-        loops.still(other)
-        arm, kept = self.target.compiled(loops.again)(states, loops.BEFORE, now, out), states.copy()
+        states, other, rows, right = played.states, played.other, played.rows, np.zeros(self.size)
+        twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played, right)
+        other.moves[:] = 0.0
+        arm, kept = self.bench.again(states, loops.BEFORE, now, right), states.copy()
+        now = now._replace(slack=loops.DIGITS * (1 + np.abs(right).max()))
 
         def agrees(state: Records, now: Now) -> bool:
             """Whether a twin in this state plays the arm of A."""
             states[twin] = state[0]
-            return bool(self.target.compiled(loops.follow)(states, twin, now, played.effects, 0.0 * out) == arm)
+            return bool(self.bench.follow(states, twin, now, played.effects, 0.0 * right) == arm)
 
         first, second = kept[twin : twin + 1], kept[loops.BEFORE : loops.BEFORE + 1]
         for row in rows:
             now = now._replace(row=row)
             if not agrees(first, now) and (fields := carrier(first, second, partial(agrees, now=now))):
                 return fields
-        for state, row in ((first[0], rows[2]), (second[0], rows[0])):  # else a field that the last record changes
+        for state, row in (
+            (first[0], last_row(played)),
+            (second[0], rows[0]),
+        ):  # else a field that the last record changes may do so
             rewind(other, other.at[KNOWN])
             self.target.steps["update"](state, row[:-1], row[-1], other)
             if other.at[PLACE] > 0:
@@ -319,42 +341,137 @@ def of_wishart(target: Target[Noisy], so_far: Audit, rows: float) -> Audit:
 # ------------------------------------------------------------------------------------- excuses
 
 
+class Round(NamedTuple):
+    """A round of game A that can be played again: the state and the record before it, its numbers, and the release."""
+
+    state: Records
+    row: Floats
+    numbers: Floats
+    kinds: Ints
+    release: Floats
+
+
 def excuse_of(games: Games, played: Played) -> str:
     """What to write, if these games do not refute the algorithm after all; "" if they do.
 
     The games move random numbers of one kind, which are drawn in the round of a release. An honest learner may hide its
-    records by other noise. In the round at fault, numbers of another kind must then enter each number of the release
-    that differs in the twin, and that no moved number enters. Or each number of every release must have new noise of
-    earlier rounds (`Layers`).
+    records by other noise. In the round at fault, this noise must then enter each number of the release that no moved
+    number enters.
     """
     end, t = int(played.found[loops.END]), int(played.found[loops.ROUND])
     if end not in (loops.BARE, loops.HIDDEN) or played.counter["k"]:
         return ""
-    now, tape, rng = now_of(played), played.other, games.target.stream("other numbers")
-    kinds, numbers = tape.kinds[: tape.at[KNOWN]].copy(), tape.numbers[: tape.at[KNOWN]]
+    bare = bare_numbers(games, played)
+    other = other_kind(games, played, bare)
+    if other >= 0:
+        return OF_OTHERS.format(NAMES[other], NAMES[games.kind], PURE[games.kind])
+    return KEPT.format(NAMES[games.kind]) if is_kept(games, played, bare, t) else ""
 
-    def differs(source: int, row: Floats, moves: Floats) -> NDArray[np.bool_]:
-        """Which numbers of a state's release differ from those of A, after this record and with these moves."""
-        tape.moves[: len(moves)], out = moves, np.zeros(games.size)
-        games.target.compiled(loops.again)(played.states, source, now._replace(row=row), out)
-        return np.asarray(~(np.abs(out - now.right) <= loops.CLEAR * now.slack))
 
-    bare = differs(loops.TWINS + int(played.found[loops.TWIN]), played.rows[2], 0.0 * numbers)
-    entered = played.effects.enters[: len(kinds)]
-    bare[entered[entered >= 0]] = False
+def bare_numbers(games: Games, played: Played) -> list[int]:
+    """The numbers of the release that no moved number enters, in which the twin at fault differs from A."""
+    states, tape, right, seen = played.states, played.other, np.zeros(games.size), np.zeros(games.size)
+    now, twin = now_of(played, right), loops.TWINS + int(played.found[loops.TWIN])
+    loops.still(tape)
+    games.bench.again(states, loops.BEFORE, now, right)
+    games.bench.again(states, twin, now._replace(row=last_row(played)), seen)
+    noisy = {int(c) for c in played.effects.enters[: tape.at[KNOWN]] if c >= 0}
+    return [c for c in range(games.size) if c not in noisy and not abs(right[c] - seen[c]) <= near(right)]
+
+
+def last_row(played: Played) -> Floats:
+    """The last record of the twin at fault."""
+    t, i = played.found[loops.ROUND], played.found[loops.TWIN]
+    if i == 0:
+        return np.ascontiguousarray(played.rows[1])
+    return np.ascontiguousarray(played.deal.records[i, 1] if t == played.deal.starts[i] + 1 else played.rows[0])
+
+
+def near(right: Floats) -> float:
+    """How far the numbers of two such releases may differ by rounding."""
+    return loops.CLEAR * loops.DIGITS * (1.0 + float(np.abs(right).max()))
+
+
+def now_of(played: Played, right: Floats) -> Now:
+    """The round of the fault, in which A releases `right`."""
+    t = int(played.found[loops.ROUND])
+    return Now(t, played.rows[0], shown(played, t), played.other, right, 0.0)
+
+
+def shown(played: Played, t: int) -> Floats:
+    """The arms that A is shown in a round."""
+    deal, canary = played.deal, played.deal.canary[t]
+    arms: Floats = deal.bank[0, deal.shown[0, t]]
+    return np.repeat(deal.records[canary, 0, :-1, None], arms.shape[1], 1) if canary and not deal.fixed else arms
+
+
+def other_kind(games: Games, played: Played, bare: list[int]) -> int:
+    """The kind of those random numbers that are not moved and enter each of these numbers of the release; or -1."""
+    right = np.zeros(games.size)
+    now, tape, rng = now_of(played, right), played.other, games.target.stream("other numbers")
+    loops.still(tape)
+    games.bench.again(played.states, loops.BEFORE, now, right)
+    kinds = tape.kinds[: tape.at[KNOWN]].copy()
     for kind in {*kinds.tolist()} - {games.kind}:
         changed = np.zeros(games.size, bool)
         for _ in range(REDRAWN):
-            anew = rng.random(len(kinds)) if kind == UNIFORM else 2 * numbers
-            changed |= differs(loops.BEFORE, played.rows[0], np.where(kinds == kind, anew - numbers, 0.0))
-        if bare.any() and changed[bare].all():
-            return OF_OTHERS.format(NAMES[kind], NAMES[games.kind], PURE[games.kind])
-    rounds, last = min(t + AFTER, len(played.deal.canary)), {0, t // 2, max(0, t - 2), max(0, t - 1)}
-    again = games.play("earlier noise", rounds, sorted(last), KEPT_PLACES, alone=True)
-    return KEPT.format(NAMES[games.kind]) if again.found[loops.END] == loops.AGREED else ""
+            loops.still(tape)
+            own, found = np.flatnonzero(kinds == kind), np.zeros(games.size)
+            tape.moves[own] = (rng.random(len(own)) if kind == UNIFORM else 2 * tape.numbers[own]) - tape.numbers[own]
+            games.bench.again(played.states, loops.BEFORE, now._replace(right=found), found)
+            changed |= np.abs(found - right) > near(right)
+        if bare and changed[bare].all():
+            return int(kind)
+    return -1
 
 
-def now_of(played: Played) -> Now:
-    """The round of the fault."""
-    slack = loops.DIGITS * (1.0 + float(np.abs(played.right).max()))
-    return Now(int(played.found[loops.ROUND]), played.rows[0], played.arms, played.other, played.right, slack)
+def is_kept(games: Games, played: Played, bare: list[int], t: int) -> bool:
+    """Whether releases from round t on have noise of their own that was drawn in earlier rounds."""
+    start = max(0, t - BEFORE)
+    rounds = replayable(games, played, start, t + AFTER)
+    begin = [first_effects(games, played, rounds, start, s) for s in range(len(rounds))]
+    found = 0
+    for q in range(t - start, len(rounds)):
+        new = {c for c in bare if q > 0 and rounds[q].release[c] != rounds[q - 1].release[c]}
+        at_once, earlier = begin[q].get(q, set()), {c for s in range(q) for c in begin[s].get(q, set())}
+        if new - at_once - earlier:
+            return False
+        found += bool(new - at_once)
+        if found == RELEASES:
+            break
+    return found > 0
+
+
+def replayable(games: Games, played: Played, start: int, end: int) -> list[Round]:
+    """The rounds from `start` to `end` of a game with the arms of A and other random numbers."""
+    deal, d = played.deal, games.known.dimension
+    states, tape = np.repeat(games.target.state, 1), new_tape(games.target.stream("kept noise"))
+    row, out, found = np.zeros(d + 1), np.zeros(games.size), list[Round]()
+    for t in range(min(end, deal.shown.shape[1])):
+        before, last, arms = states.copy() if t >= start else states, row.copy(), shown(played, t)
+        rewind(tape, 0)
+        arm = games.bench.turn(states, 0, Now(t, row, arms, tape, out, 0.0), out)
+        if t >= start:
+            n = tape.at[KNOWN]
+            found.append(Round(before, last, tape.numbers[:n].copy(), tape.kinds[:n].copy(), out.copy()))
+        loops.earn(arms, arm, deal.truth[0], float(deal.numbers[0, t]), t, row)
+    return found
+
+
+def first_effects(games: Games, played: Played, rounds: list[Round], start: int, s: int) -> dict[int, set[int]]:
+    """By round, the numbers of the release that a random number of round s changes when it first acts."""
+    found: dict[int, set[int]] = {}
+    tape = new_tape(games.target.stream("kept noise"))
+    for j in np.flatnonzero(rounds[s].kinds == games.kind).tolist():
+        states = rounds[s].state.copy()
+        for q in range(s, len(rounds)):
+            row, n, out = rounds[q].row, len(rounds[q].numbers), np.zeros(games.size)
+            tape.numbers[:n], tape.kinds[:n] = rounds[q].numbers, rounds[q].kinds
+            tape.moves[j] = 1.0 if q == s else 0.0
+            rewind(tape, n)
+            games.bench.turn(states, 0, Now(start + q, row, shown(played, start + q), tape, out, 0.0), out)
+            changed = np.flatnonzero(np.abs(out - rounds[q].release) > near(out)).tolist()
+            if changed:
+                found.setdefault(q, set()).update(changed)
+                break
+    return found

@@ -29,7 +29,7 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit import lockstep
-from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Deal, Trace, float_fields
+from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Deal, Loops, Trace, float_fields
 from privbandits_cli.audit.target import Target, inside, rare
 from privbandits_cli.audit.twins import carrier, leak
 from privbandits_cli.games.bandit import Floats
@@ -78,9 +78,14 @@ class Pair(NamedTuple):
     second: Floats
     best: int = 0
 
+    def columns(self, n_arms: int) -> NDArray[np.int64]:
+        """Which column each arm earns."""
+        own: NDArray[np.int64] = (np.arange(n_arms) == self.best).astype(np.int64)
+        return own
+
     def tables(self, n_arms: int) -> tuple[Floats, Floats]:
         """The gains of A and of B, `[rounds, arms]`."""
-        own = (np.arange(n_arms) == self.best).astype(np.int64)
+        own = self.columns(n_arms)
         return np.take(self.first, own, axis=1), np.take(self.second, own, axis=1)
 
 
@@ -131,7 +136,7 @@ def pairs(rounds: int, target: Target[Noisy | Release]) -> list[Pair]:
     return [*made, alike(runs, (runs + 0.5) % 1.0), *flat]
 
 
-def game_of(target: Target[Noisy | Release], pair: Pair, number: int, rounds: int) -> "Game":
+def game_of(target: Target[Noisy | Release], loops: Loops, pair: Pair, number: int, rounds: int) -> "Game":
     """A pair of games with random numbers of its own; some are rare in the second pair."""
     rng, noise = target.stream(f"couple {number}"), target.numbers(target.noise, rounds, number)
     numbers = target.numbers("uniform", rounds, number), rng.random(rounds), rare("uniform", rounds, rng)
@@ -139,13 +144,14 @@ def game_of(target: Target[Noisy | Release], pair: Pair, number: int, rounds: in
     if number == 1:
         far = rng.permutation(np.arange(rounds) % RARE == 0)
         noise, uniform[far, 0] = np.where(far, rare(target.noise, rounds, rng), noise), uniform[far, 2]
-    return Game(target, Deal(*pair, uniform, early, noise))
+    return Game(target, loops, Deal(*pair[:2], pair.columns(target.setting.n_arms), uniform, early, noise))
 
 
 class Game(NamedTuple):
     """A pair of games of one target."""
 
     target: Target[Noisy | Release]
+    loops: Loops
     deal: Deal
 
     def play(self, state: Records, second: Floats, start: int) -> Played:
@@ -158,12 +164,11 @@ class Game(NamedTuple):
         own, n, states = self.deal, len(self.deal.laplace) - start, np.repeat(state, 6)
         trace = Trace(np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros(n), np.zeros(n))
         uniform, early = (own.uniform[start:, :1], own.early[:0]) if start else (own.uniform, own.early)
-        deal = Deal(own.first[start:], second[start:], own.best, uniform, early, own.laplace[start:])
+        deal = Deal(own.first[start:], second[start:], own.columns, uniform, early, own.laplace[start:])
         fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
         plan = start, self.rest(), SLACK * min(1.0, self.target.claim.epsilon), rounding
-        couple = self.target.compiled(lockstep.couple)
-        end, t, number, linear, hidden = couple(states, words, fields, deal, *plan, trace)
+        end, t, number, linear, hidden = self.loops.couple(states, words, fields, deal, *plan, trace)
         return Played(end, t + start, number, linear, states, trace, rounding, hidden)
 
     def rest(self) -> int:
@@ -186,18 +191,12 @@ class Game(NamedTuple):
     def advance(self, states: Records, start: int, end: int, laplace: Floats | None = None) -> NDArray[np.int64]:
         """Play A = `states[0]` from one round to another; the arms."""
         arms, deal = np.zeros(end, np.int64), self.deal if laplace is None else self.deal._replace(laplace=laplace)
-        self.target.compiled(lockstep.advance)(states, deal, start, end, arms)
+        self.loops.advance(states, deal, start, end, arms)
         return arms[start:]
 
     def choice(self, state: Records, uniform: float, t: int) -> int:
         """The arm that a state chooses in round t."""
-        arm: int = self.target.compiled(lockstep.choice)(np.repeat(state, 6), 0, uniform, self.deal.laplace[t])
-        return arm
-
-    def trial(self, states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
-        """What one of the games releases of a gain; `states[2]` is its state after this round."""
-        found: float = self.target.compiled(lockstep.trial)(states, game, arm, gain, uniform, laplace)
-        return found
+        return self.loops.choice(np.repeat(state, 6), 0, uniform, self.deal.laplace[t])
 
     def all_different(self) -> tuple[Played, Spent]:
         """A pair of games in which all gains differ, with the largest cost of a gain in its own release.
@@ -219,11 +218,11 @@ class Game(NamedTuple):
         are played in full, for at most CANARIES gains.
         """
         state, before, full = np.repeat(self.target.state, 6), 0, 0
-        moves, follow = np.zeros(len(self.deal.laplace)), self.target.compiled(lockstep.follow)
+        moves = np.zeros(len(self.deal.laplace))
         for t in canaries:
             self.advance(state, before, t)
             before, states = t, np.repeat(state[:1], 6)
-            if follow(states, self.deal, t, self.rest(), known.trace, moves) == len(moves):
+            if self.loops.follow(states, self.deal, t, self.rest(), known.trace, moves) == len(moves):
                 found = known._replace(trace=known.trace._replace(moves=moves[t:], costs=known.trace.costs[t:]))
             elif full < CANARIES:
                 other, full = self.deal.first.copy(), full + 1

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit.coupling import Game, Played, Spent
-from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, EARLIER, MIXED, NUMBER, OTHER_ARM, SCALE, choice
+from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, EARLIER, MIXED, NUMBER, OTHER_ARM, SCALE
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Noisy, Release, read
@@ -37,10 +37,10 @@ SEVERAL = (
 )
 FIELDS = "`{1}` has noise of its own and decides arms, too: keep all that decides in one noisy number for each arm"
 
-STEPS = np.array([-1000.0, -1.0, 0.37, 1.0, 1000.0])  # by which a number is moved to see if a release is linear in it
-CLOSE = 1e-6  # relative error of an effect
-PART = 0.3678794  # share of the largest datum: no multiple of a grid to which releases may be rounded
+STEPS = -1000.0, -1.0, 0.37, 1.0, 1000.0  # by which a number is moved to see whether a release is linear in it
+HUGE = 1e12  # a number that moves a release to the end of its range, if it has one
 BETWEEN = np.linspace(0.01, 0.99, 50).tolist()  # uniform numbers that are tried
+GAINS = 0.0, 0.7  # the gains of games A and B
 RELEASES = 4  # releases without new noise that are tried: each must have a number of its own from an earlier round
 SEARCHED = 2**10  # rounds in which such releases are searched for
 
@@ -61,13 +61,13 @@ class Moment(NamedTuple):
 
     def release(self, which: int, gain: float, z: float, u: float | None = None) -> float:
         """What one of the games would release of a gain with these numbers."""
-        return self.game.trial(self.states.copy(), which, self.arm, gain, self.own(u), z)
+        return self.game.loops.trial(self.states.copy(), which, self.arm, gain, self.own(u), z)
 
     def values(self, z: float, u: float | None = None) -> Floats:
         """The values of all arms in game A after this round, and after its choice alone."""
         after, chosen, place = self.states.copy(), self.states.copy(), vars(self.game.target.view)["values"]
-        self.game.trial(after, 0, self.arm, 0.0, self.own(u), z)
-        self.game.target.compiled(choice)(chosen, 0, self.own(u), z)
+        self.game.loops.trial(after, 0, self.arm, 0.0, self.own(u), z)
+        self.game.loops.choice(chosen, 0, self.own(u), z)
         return np.array([read(after[2], place), read(chosen[2], place)], float)
 
     def own(self, u: float | None) -> float:
@@ -84,7 +84,7 @@ class Moment(NamedTuple):
         return [
             u
             for u in (self.own(None), *BETWEEN)
-            if self.game.target.compiled(choice)(self.states.copy(), 0, u, self.z) == self.arm
+            if self.game.loops.choice(self.states.copy(), 0, u, self.z) == self.arm
         ]
 
 
@@ -105,7 +105,7 @@ def of(game: Game, found: Played, spent: Spent) -> str:
         return FIELDS.format(target.noise, names) if target.more and names and _have_noise(now, names) else ""
     if outcome in (OTHER_ARM, NUMBER):
         return SEVERAL if isinstance(target.view, Noisy) and _is_several(now, outcome) else ""
-    if outcome in (SCALE, BARE, EARLIER, AGREED) and bent(lambda which, z: now.release(which, PART * which, z), now.z):
+    if outcome in (SCALE, BARE, EARLIER, AGREED) and bent(lambda which, z: now.release(which, GAINS[which], z), now.z):
         return transformed(target)
     if outcome == BARE and len({now.release(1, 0.0, now.z, u) for u in now.alike()}) > 1:
         still = all(now.release(1, 0.0, now.z, u) == now.release(1, 0.0, now.z + 1.0, u) for u in now.alike())
@@ -119,24 +119,20 @@ def of(game: Game, found: Played, spent: Spent) -> str:
     return ""
 
 
-def bent(release: Callable[[int, float], float | Floats], z: float) -> bool:
+def bent(release: Callable[[int, float], float], z: float) -> bool:
     """Whether a release is not linear in its random number because it is changed after its noise was added.
 
-    release: what is released, a number or several, as a function of the datum, 0 or 1, and of the random number; z: the
-    number of the round.
+    release: what is released, as a function of the datum, 0 or 1, and of the random number; z: the number of the round.
 
-    If a datum adds the same to the release whatever the number is, the noise alone was changed, before the datum was
-    added to it. This is no excuse.
+    Huge numbers lead to the ends of the range of the release, if it has any. If an end depends on the datum, the noise
+    alone was changed, before it was added to the datum. This is no excuse.
     """
-
-    def moved(datum: int) -> Floats:
-        """The release without a move, and after each of STEPS."""
-        return np.array([np.atleast_1d(release(datum, z + by)) for by in (0.0, *STEPS)])
-
-    own, other = moved(0), moved(1)
-    slopes, added, blur = (own[1:] - own[0]) / STEPS[:, None], other - own, 1e-12 * (1.0 + np.abs(own).max())
-    straight, same = (np.ptp(part, axis=0) <= CLOSE * np.abs(part).max() + blur for part in (slopes, added))
-    return bool((~straight & (~same | (np.abs(added).max(axis=0) <= blur))).any())
+    own = release(0, z)
+    slopes = np.array([(release(0, z + step) - own) / step for step in STEPS])
+    if np.ptp(slopes) <= 1e-6 * np.abs(slopes).max() + 1e-12 * (1.0 + abs(own)):
+        return False
+    ends = ((release(0, end), release(0, end / 2.0), release(1, end)) for end in (-HUGE, HUGE))
+    return not any(far == half and far != other for far, half, other in ends)  # no end depends on the datum
 
 
 def _is_secret(now: Moment) -> bool:
@@ -164,7 +160,7 @@ def _have_noise(now: Moment, names: str) -> bool:
 
     def after(u: float, name: str) -> bytes:
         states = now.states.copy()
-        now.game.trial(states, 0, now.arm, 0.0, u, now.z)
+        now.game.loops.trial(states, 0, now.arm, 0.0, u, now.z)
         return np.asarray(read(states[2], name)).tobytes()
 
     return all(len({after(u, name) for u in now.alike()}) > 1 for name in names.split(", "))
@@ -172,26 +168,27 @@ def _have_noise(now: Moment, names: str) -> bool:
 
 def _is_kept(now: Moment) -> bool:
     """Whether game A has a new number, from an earlier round, for each of some releases without noise of their own."""
-    game, unused, used = now.game, list[int](), set[int]()
-    states = np.repeat(game.target.state, 6)
-    for t in range(min(len(game.deal.laplace), now.t + SEARCHED)):
+    game, used = now.game, set[int]()
+    rounds = min(len(game.deal.laplace), now.t + SEARCHED)
+    states, unused, bare = np.repeat(game.target.state, 6), list[int](), list[int]()
+    for t in range(rounds):
         u, z = float(game.deal.uniform[t, 0]), float(game.deal.laplace[t])
         arm = game.choice(states[:1], u, t)
-        own, other = (game.trial(states, 0, arm, gain, u, z) for gain in (0.0, 1.0))
-        still = all(game.trial(states, 0, arm, 0.0, u, z + step) == own for step in STEPS)
-        if still and own != other and t >= now.t:
-            some = [s for s in unused if s not in used]
-            while len(some) > 1:
-                half = some[len(some) // 2 :]
-                some = half if _changes(game, half, t) else some[: len(some) // 2]
-            if not some or not _changes(game, some, t):
-                return False
-            used.update(some)
-            if len(used) == RELEASES:
-                return True
+        own, other = (game.loops.trial(states, 0, arm, gain, u, z) for gain in (0.0, 1.0))
+        still = all(game.loops.trial(states, 0, arm, 0.0, u, z + step) == own for step in STEPS)
         if still:
             unused.append(t)
+        if still and own != other and t >= now.t:
+            bare.append(t)
         game.advance(states, t, t + 1)
+    for t in bare[:RELEASES]:
+        some = [s for s in unused if s < t and s not in used]
+        while len(some) > 1:
+            half = some[len(some) // 2 :]
+            some = half if _changes(game, half, t) else some[: len(some) // 2]
+        if not some or not _changes(game, some, t):
+            return False
+        used.update(some)
     return True
 
 
@@ -204,5 +201,5 @@ def _changes(game: Game, rounds: list[int], t: int) -> bool:
         arms = game.advance(states, 0, t, z)
         u = float(game.deal.uniform[t, 0])
         arm = game.choice(states[:1], u, t)
-        seen.append((arms.tobytes(), arm, game.trial(states, 0, arm, 0.0, u, float(game.deal.laplace[t]))))
+        seen.append((arms.tobytes(), arm, game.loops.trial(states, 0, arm, 0.0, u, float(game.deal.laplace[t]))))
     return bool(seen[0] != seen[1])

@@ -6,6 +6,8 @@ proof. A claim with δ = 0 is refuted if a sequence of experts is likelier by mo
 differ in a loss vector; the model gives such a sequence.
 """
 
+from typing import Any
+
 import numpy as np
 
 from privbandits_cli.accounting.dartboard import Dartboard
@@ -111,7 +113,9 @@ def audit_experts(target: Target[Arms]) -> Audit:
     if [np.unique(np.diff(mark)).tolist() for mark in numbers[3:]] != [[2], [0], [0]]:
         needs = "two numbers `rng.uniform` in each round, and no others"
         raise PluginError(f"view returned a views.Arms in the game linear, which needs {needs}", type(target.algorithm))
-    play, rounds, words = target.compiled(observe_experts), numbers.rounds, f"{claim}: the dartboard's law"
+    calls: dict[str, Any] = {"expert_of": target.call(expert_of)}
+    calls |= {"in_order": target.call(in_order, **calls), "follows": target.call(follows, **calls)}
+    play, rounds, words = target.loop(observe_experts, **calls), numbers.rounds, f"{claim}: the dartboard's law"
     one = np.zeros((rounds, n))
     one[:, 0] = 1.0
     tables = [*(losses_of(target, rounds, number) for number in range(1 + TWINS)), one, 1.0 - one, 0.0 * one]

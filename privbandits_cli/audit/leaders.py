@@ -13,7 +13,7 @@ is chosen on one side of some value of its own number. Bisection finds that valu
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,12 +32,14 @@ from privbandits_cli.audit.linear_games import (
     played,
     rarely,
 )
-from privbandits_cli.audit.target import Target, choose, update
+from privbandits_cli.audit.target import Target, choice, choose, update
 from privbandits_cli.audit.twins import carrier, copy, leak, unequal
 from privbandits_cli.audit.verdict import EXACT, Audit
 from privbandits_cli.games.linear import Draws, Floats, loss_set
 from privbandits_cli.games.views import Leader
-from privbandits_cli.numerics.jit import PluginError, Records
+from privbandits_cli.numerics.jit import PluginError, Records, unbound
+
+found: Any = unbound  # bound when a loop is compiled
 
 REPEATS = 8  # tables of the numbers of the other experts
 REDRAWN = 64  # tables of all numbers, for a choice that does not depend on its own numbers
@@ -68,14 +70,14 @@ def reached(states: Records, own: Floats, i: int, wanted: bool, uniform: bool) -
     for step in range(STEPS):
         for sign in (-1.0, 1.0):
             moved[i] = 0.5 + sign * (0.5 - 2.0 ** -min(52, step + 2)) if uniform else sign * 2.0 ** (step - 2)
-            if (chosen(states, moved, uniform) == i) == wanted:
+            if (choice(states, moved, uniform) == i) == wanted:
                 return float(moved[i])
     return np.nan
 
 
 def log_chance(states: Records, own: Floats, i: int, uniform: bool) -> float:
     """ln P(`states[0]` chooses expert i), given the numbers of the others."""
-    inside, outside = reached(states, own, i, True, uniform), reached(states, own, i, False, uniform)
+    inside, outside = found(states, own, i, True, uniform), found(states, own, i, False, uniform)
     if np.isnan(inside):
         return -np.inf
     if np.isnan(outside):
@@ -83,7 +85,7 @@ def log_chance(states: Records, own: Floats, i: int, uniform: bool) -> float:
     below, moved = inside < outside, own.copy()
     for _ in range(STEPS):
         moved[i] = (inside + outside) / 2.0
-        if chosen(states, moved, uniform) == i:
+        if choice(states, moved, uniform) == i:
             inside = moved[i]
         else:
             outside = moved[i]
@@ -114,21 +116,27 @@ class Race:
     first: Dealt
     starts: list[int]
 
+    def __post_init__(self) -> None:
+        calls: dict[str, Any] = {"choice": self.target.call(chosen)}
+        calls["found"] = self.target.call(reached, **calls)
+        self._calls = calls | {"log_chance": self.target.call(log_chance, **calls)}
+        self._advance = self.target.loop(advance)
+
     def on(self, play: Play, start: int, stop: int) -> tuple[Play, Floats]:
         """The game after these rounds, and its points in them, `[round, N]`."""
         state, given = play.state.copy(), play.given[start:stop].copy()
         points = np.zeros_like(given)
-        self.target.compiled(advance)(state, given, play.numbers.since(start), points)
+        self._advance(state, given, play.numbers.since(start), points)
         return play._replace(state=state), points
 
     def chosen(self, state: Records, own: Floats) -> int:
         """The expert that is chosen with these numbers."""
-        expert: int = self.target.compiled(chosen)(np.repeat(state, 2), own, self.kind == "uniform")
+        expert: int = self._calls["choice"](np.repeat(state, 2), own, self.kind == "uniform")
         return expert
 
     def log_chance(self, state: Records, own: Floats, i: int) -> float:
         """ln P(expert i is chosen), given the numbers of the others."""
-        chance: float = self.target.compiled(log_chance)(np.repeat(state, 2), own, i, self.kind == "uniform")
+        chance: float = self._calls["log_chance"](np.repeat(state, 2), own, i, self.kind == "uniform")
         return chance
 
     def tables(self, name: str, count: int) -> Floats:
@@ -147,7 +155,7 @@ class Race:
         own = self.own(numbers, t)
         if self.chosen(state, own) == i:
             return
-        own[i] = self.target.compiled(reached)(np.repeat(state, 2), own, i, True, self.kind == "uniform")
+        own[i] = self._calls["found"](np.repeat(state, 2), own, i, True, self.kind == "uniform")
         if not math.isnan(own[i]):
             return
         if len({self.chosen(state, other) for other in self.tables("redrawn", REDRAWN)}) == 1:

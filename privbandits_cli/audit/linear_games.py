@@ -290,7 +290,7 @@ class Bench:
         given = (self.given if given is None else given)[rounds.start : rounds.stop].copy()  # a step might write there
         sums, points = np.empty_like(given), np.zeros_like(given)
         numbers = (own or self.numbers).copy().since(rounds.start)
-        self.target.compiled(observe_sums)(state, given, numbers, sums, points)
+        self.target.loop(observe_sums)(state, given, numbers, sums, points)
         return Game(sums, points, state)
 
     def shortened(self, rounds: int) -> "Bench":

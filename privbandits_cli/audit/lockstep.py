@@ -4,29 +4,30 @@ These loops are compiled with the steps of a target. They work on six records: t
 space. `coupling` explains what follows from their results.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.audit.target import Target, V, canary, choose, released, update, values
+from privbandits_cli.audit.target import Target, canary, choice, choose, released, settled, trial, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.games.views import Noisy
+from privbandits_cli.games.views import Noisy, View
 from privbandits_cli.numerics.jit import Records, unbound
 
-stop: Any = unbound  # these are bound when a loop is compiled
+observe: Any = unbound  # these are bound when a loop is compiled
+stop: Any = unbound
 recommend: Any = unbound
-BOUNDED = True  # False for an algorithm whose gains may be outside [0, 1]
-KEPT = False  # whether the view is of numbers of all arms in the state, not of a release of each gain
-MORE = False  # whether the steps ask for more numbers than a uniform and a Laplace number a round
-LONE = False  # whether every round has a release of its own gain alone
-ANSWERED = False  # whether the game ends with an answer, which a step `stop` gives
-NAMES = False  # whether there is a step `recommend`
+answers: Any = unbound
+ranges: Any = unbound
+reach: Any = unbound
+BOUNDED = True  # bound to False for an algorithm whose gains may be outside [0, 1]
+MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
+NAMES = False  # bound to True for a target with a step `recommend`
+LONE = False  # bound to True if every round has a release of its own gain alone
 
-STRAIGHT = 3  # attempts to force a release, which is linear in the number; all but the first remove rounding
+STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # rounding error of a released value, in scales of its noise
 GRAIN = 1e-12  # relative rounding error of one round; a smaller difference of two states is rounding
 BITS = 1e-15  # relative rounding error of a release or a gain: its last bits
@@ -49,45 +50,60 @@ FOUND = {
 }
 
 
-def observe(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """What is released of a gain, or the value of its arm after it, if values are KEPT.
-
-    `states[2]` becomes the state after the round; `states[5]` is scratch space.
-    """
-    if KEPT:
-        update(states[2], arm, gain, rng)
-        value: float = values(states[2])[arm]
-        return value
+def observe_release(states: Records, arm: int, gain: float, rng: Draws) -> float:
+    """The release of a gain. `states[2]` becomes the state after the round; `states[5]` is scratch space."""
     copy(states, 2, 5)
     noisy: float = released(states[5], gain, rng)
     update(states[2], arm, gain, rng)
     return noisy
 
 
-def settled(states: Records) -> bool:
-    """Whether all arms have the same values in both games, up to rounding, if values are KEPT."""
-    if KEPT:
-        ours, theirs = values(states[0]), values(states[1])
-        for i in range(len(ours)):
-            if not (ours[i] == theirs[i] or abs(ours[i] - theirs[i]) <= 1e-7 * max(1.0, abs(ours[i]))):
-                return False
+def observe_value(states: Records, arm: int, gain: float, rng: Draws) -> float:
+    """The value of the arm after its gain. `states[2]` becomes the state after the round."""
+    update(states[2], arm, gain, rng)
+    value: float = values(states[2])[arm]
+    return value
+
+
+def releases_settled(states: Records) -> bool:
+    """Always true: the view of a release has nothing but the release."""
     return True
 
 
-def answers(states: Records, one: int, other: int) -> int:
+def values_settled(states: Records) -> bool:
+    """Whether all arms have the same values in both games, up to rounding."""
+    ours, theirs = values(states[0]), values(states[1])
+    for i in range(len(ours)):
+        if not (ours[i] == theirs[i] or abs(ours[i] - theirs[i]) <= 1e-7 * max(1.0, abs(ours[i]))):
+            return False
+    return True
+
+
+def answers_of(target: Target[View]) -> Callable[..., int]:
+    """The compiled `compared` of a target whose game ends with an answer; of another target, a function for GOING."""
+    if "stop" not in target.steps:
+        return target.call(no_answers)
+    return target.call(compared, NAMES="recommend" in target.steps)
+
+
+def compared(states: Records, one: int, other: int) -> int:
     """Whether two games go on, have ended with the same answer, or differ in it or in what they would recommend now."""
-    if ANSWERED:
-        own, theirs = stop(states[one]), stop(states[other])
-        if max(own, -1) != max(theirs, -1):
-            return DIFFERENT
-        if own >= 0:
-            return ENDED
-        if NAMES and recommend(states[one]) != recommend(states[other]):
-            return DIFFERENT
+    own, theirs = stop(states[one]), stop(states[other])
+    if max(own, -1) != max(theirs, -1):
+        return DIFFERENT
+    if own >= 0:
+        return ENDED
+    if NAMES and recommend(states[one]) != recommend(states[other]):
+        return DIFFERENT
     return GOING
 
 
-def ranges(states: Records, game: int) -> tuple[float, float]:
+def no_answers(states: Records, one: int, other: int) -> int:
+    """GOING: the game has no answers."""
+    return GOING
+
+
+def range_of_canary(states: Records, game: int) -> tuple[float, float]:
     """The range of the next gain of `states[game]`."""
     low, high = canary(states[game])
     return (min(low, 0.0), max(high, 1.0)) if BOUNDED else (low, high)
@@ -113,14 +129,14 @@ def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
                 theirs[i] = ours[i]
 
 
-def choice(states: Records, game: int, uniform: float, laplace: float) -> int:
+def choose_on_copy(states: Records, game: int, uniform: float, laplace: float) -> int:
     """The arm that `states[game]` chooses; `states[2]` is the state after that choice."""
     copy(states, game, 2)
     arm: int = choose(states[2], Draws(uniform, laplace))
     return arm
 
 
-def trial(states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
+def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
     """What is released if `states[game]` draws these numbers, plays this arm and sees this gain.
 
     `states[2]` is the state after that round; `choose` may have kept a number in it.
@@ -134,33 +150,46 @@ def trial(states: Records, game: int, arm: int, gain: float, uniform: float, lap
 
 def forced(
     states: Records, arm: int, gain: float, u: float, z: float, wanted: float, gap: float, slope: float, slack: float
-) -> tuple[float, bool]:
-    """The move of the Laplace number z at which game B releases what is wanted, and whether there is one.
+) -> tuple[float, int]:
+    """The move of the Laplace number z at which game B releases what is wanted, and the number of attempts; 0 if none.
 
-    gap: what B releases without a move, minus what is wanted; slope: how a release grows with the number.
+    gap: what B releases without a move, minus what is wanted; slope: how a release grows with the number. If it is
+    linear, the first STRAIGHT attempts come as close as rounding allows. Otherwise the move is searched by doubling, to
+    both sides, and then by halving, as for a monotone release.
     """
-    move = -gap / slope if slope != 0.0 else 0.0
-    for attempt in range(STRAIGHT):
-        found, last = trial(states, 4, arm, gain, u, z + move) - wanted, attempt == STRAIGHT - 1 or slope == 0.0
-        if abs(found) <= (slack if last else BITS * abs(wanted)):
-            return move, True
-        if last:
-            break
-        move -= found / slope
-    return 0.0, False
+    near, far, move = 0.0, 0.0, -gap / slope if slope != 0.0 else 0.0
+    for attempt in range(1, 200):
+        found = trial(states, 4, arm, gain, u, z + move) - wanted
+        close = BITS * abs(wanted) if slope != 0.0 and attempt < STRAIGHT else slack
+        if abs(found) <= close:
+            return move, attempt
+        if found * gap < 0.0:
+            far = move
+        elif far != 0.0:
+            near = move
+        if attempt < STRAIGHT and slope != 0.0:
+            move -= found / slope
+        elif far != 0.0:
+            move = (near + far) / 2.0
+        elif attempt <= 60:
+            move = 2.0 ** (attempt // 2 - 6) * (1.0 if attempt % 2 == 0 else -1.0)
+        else:
+            return 0.0, 0
+    return 0.0, 0
 
 
 class Deal(NamedTuple):
     """What two games are dealt.
 
-    first, second, best: the gains of A and B, see `coupling.Pair`. uniform: the number of each round, and others with
-    which the choices of both games are compared, too, `[rounds, ...]`; early: many more of these for the first rounds,
-    `[first rounds, ...]`. laplace: the numbers that are moved, `[rounds]`.
+    first, second: the gains of A and B, `[rounds, columns]`, where 0 and 1 are the ends of the canary's range; columns:
+    which column each arm earns, `[arms]`. uniform: the number of each round, and others with which the choices of both
+    games are compared, too, `[rounds, ...]`; early: many more of these for the first rounds, `[first rounds, ...]`.
+    laplace: the numbers that are moved, `[rounds]`.
     """
 
     first: Floats
     second: Floats
-    best: int
+    columns: NDArray[np.int64]
     uniform: Floats
     early: Floats
     laplace: Floats
@@ -200,7 +229,7 @@ def couple(
     Returned: what ended the games, the number of rounds before that, the uniform number of that choice, whether every
     release was linear in its Laplace number, and the sum of the moves that rounding could hide.
     """
-    first, second, best, uniform, early, laplace = deal
+    first, second, columns, uniform, early, laplace = deal
     moves, costs, arms, releases, slopes = trace
     linear, most, hidden = True, 0.0, 0.0
     for t in range(len(laplace)):
@@ -218,8 +247,8 @@ def couple(
             u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
             if choice(states, 4, u, z) != arm:
                 return ARM, t, u, linear, hidden
-        gain = low + (high - low) * first[t, int(arm == best)]
-        other = low + (high - low) * second[t, int(arm == best)]
+        gain = low + (high - low) * first[t, columns[arm]]
+        other = low + (high - low) * second[t, columns[arm]]
         arms[t], moves[t], costs[t], slopes[t] = arm, 0.0, 0.0, 0.0
         own = trial(states, 3, arm, gain, u, z + 1.0)
         further = trial(states, 3, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
@@ -240,15 +269,15 @@ def couple(
             slack = ROUNDING * max(abs(own), abs(slope)) + blurred
             if abs(again - wanted) > slack:
                 return EARLIER, t, 0.0, linear, hidden
-            move, hides = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
-            if not hides:
+            move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
+            if attempts == 0:
                 return BARE, t, 0.0, linear, hidden
             copy(states, 2, 1)
             wide = WIDE * (uniform[t, -1] - 0.5)
             if own != 0.0 and (choice(states, 3, u, wide) != arm or choice(states, 4, u, z + move) != arm):
                 return NUMBER, t, 0.0, linear, hidden
             blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # blur: rounding of a difference of releases
-            if min(abs(own), abs(slope)) <= CLEAR * blur:
+            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= CLEAR * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope) + blur:
                 return SCALE, t, 0.0, linear, hidden
@@ -276,12 +305,12 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
     trace: that of A, from `couple`. Filled in: `moves`. Returned: the first round in which B cannot follow A by a
     linear move, or the number of rounds. If there is such a round, `couple` must play both games to find out why.
     """
-    first, _, best, uniform, _, laplace = deal
+    first, _, columns, uniform, _, laplace = deal
     _, _, arms, releases, slopes = trace
     for t in range(start, len(laplace)):
         low, high = ranges(states, 1)
         u, z, arm, moves[t] = uniform[t, 0], laplace[t], arms[t], 0.0
-        share = first[t, int(arm == best)]
+        share = first[t, columns[arm]]
         gain = low + (high - low) * (share if t > start else 1.0 - share)
         if choice(states, 1, u, z) != arm:
             return t
@@ -303,7 +332,7 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
     return len(laplace)
 
 
-def reach(
+def extent(
     states: Records, arm: int, low: float, high: float, gain: float, other: float, t: int, u: float, z: float
 ) -> float:
     """By how much a release of game B can differ between two gains: in the canary's range, at its ends, or outside."""
@@ -322,7 +351,7 @@ def advance(states: Records, deal: Deal, start: int, end: int, arms: Any) -> Non
         low, high = ranges(states, 0)
         u, z = deal.uniform[t, 0], deal.laplace[t]
         arm = choice(states, 0, u, z)
-        trial(states, 0, arm, low + (high - low) * deal.first[t, int(arm == deal.best)], u, z)
+        trial(states, 0, arm, low + (high - low) * deal.first[t, deal.columns[arm]], u, z)
         copy(states, 2, 0)
         arms[t] = arm
 
@@ -336,14 +365,28 @@ def float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:
             yield (start + offset) // 8, (start + offset + part.itemsize) // 8
 
 
-def switched(target: Target[V]) -> Target[V]:
-    """The target with the constants of these loops."""
-    constants = {
-        "BOUNDED": target.algorithm.bounded,
-        "KEPT": isinstance(target.view, Noisy),
-        "MORE": target.more,
-        "LONE": getattr(target.view, "rounds", 0) == 1,
-        "ANSWERED": "stop" in target.steps,
-        "NAMES": "recommend" in target.steps,
+class Loops(NamedTuple):
+    """The compiled loops of a target, and the two calls of its steps on copies."""
+
+    couple: Callable[..., tuple[int, int, float, bool, float]]
+    follow: Callable[..., int]
+    advance: Callable[..., None]
+    choice: Callable[..., int]
+    trial: Callable[..., float]
+
+
+def compiled(target: Target[View]) -> Loops:
+    """The loops with the steps of a target."""
+    kept, bounded = isinstance(target.view, Noisy), target.algorithm.bounded
+    watch = target.loop(observe_value if kept else observe_release)
+    calls = {
+        "ranges": target.call(range_of_canary, BOUNDED=bounded),
+        "choice": target.call(choose_on_copy),
+        "trial": target.call(observe_on_copy, observe=watch),
     }
-    return replace(target, constants=constants)
+    calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, BOUNDED=bounded, **calls)}
+    calls["answers"] = answers_of(target)
+    calls["settled"] = target.call(values_settled if kept else releases_settled)
+    lone = getattr(target.view, "rounds", 0) == 1
+    played = target.loop(couple, **calls, MORE=target.more, LONE=lone)
+    return Loops(played, target.loop(follow, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])

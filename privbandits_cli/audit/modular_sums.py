@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import whole
 from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
 from privbandits_cli.audit.coupling import LONGEST
-from privbandits_cli.audit.lockstep import choice, settled, switched, trial
+from privbandits_cli.audit.lockstep import compiled, values_settled
 from privbandits_cli.audit.numbers import laplace_number
-from privbandits_cli.audit.target import Target, values
+from privbandits_cli.audit.target import Target, choice, settled, trial, values
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import Audit, judged, like_these
 from privbandits_cli.games.bandit import Draws, Floats
@@ -193,14 +193,16 @@ def _played(target: Target[Noisy], games: int, rounds: int) -> Played | str:
     Games become shorter if the noise becomes larger than can be audited.
     """
     n_arms, law, rng = target.setting.n_arms, law_of(target), target.stream("sums")
-    target, parts = switched(target), []
+    loops, parts = compiled(target), []
+    calls = {"choice": loops.choice, "trial": loops.trial, "settled": target.call(values_settled)}
+    loop = target.loop(couple, **calls)
     for _ in range(games):
         table = (rng.random((n_arms, rounds + 2)) < rng.random((n_arms, 1))).astype(float)
         states, word = np.repeat(target.state, 4), rng.integers(2**64, dtype=np.uint64)
         noise, seen = np.empty((rounds, SAMPLES)), np.empty((rounds, 4))
-        outcome, t, closed = target.compiled(couple)(states, table, law.spread, word, noise, seen)
+        outcome, t, closed = loop(states, table, law.spread, word, noise, seen)
         if outcome == ARM:
-            return leak(t, "sums", "different arms", "gains", _carrier(target.compiled(choice), states, word, t))
+            return leak(t, "sums", "different arms", "gains", _carrier(loops.choice, states, word, t))
         if outcome in FOUND:
             return f"in round {t + 1:,} {FOUND[outcome]}"
         parts.append((noise[:closed].copy(), seen[:closed].copy()))

@@ -13,10 +13,10 @@ few rounds the audit measures the whole matrix, and computes the cost of every l
 entries that are not 0, if each random number leaves the sums again, as in a tree.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +40,7 @@ from privbandits_cli.numerics.jit import Records
 CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a sum
 CORRECTIONS = 2  # moves of a twin's numbers: the first is right if the noise is linear, the second removes rounding
 REDRAWN = 4  # games with other numbers, to see whether noise enters a sum
-ALIKE = 1e-10  # relative difference of the effects of numbers that is rounding
-TINY = 1e-14  # relative size of a number that is as good as 0 in equations
+RANK = 1e-10  # smaller singular values of the matrix, relative to the largest, are rounding
 ENTRIES = 2**22  # entries of the matrix of a long game, at most
 MOVED = 2**21  # numbers of a long game that are moved alone, at most
 
@@ -104,18 +103,6 @@ def probe(
     return found
 
 
-class Cost(NamedTuple):
-    """The largest μ or ε of a loss, at least and at most, and the round of the loss, from 1.
-
-    rounds: the first ones, of which `least` is the cost.
-    """
-
-    least: float
-    most: float
-    round: int
-    rounds: int
-
-
 @dataclass(frozen=True, eq=False)
 class Part:
     """The noise of one coordinate. places: where its numbers are; effects: a sparse matrix `[round, number]`."""
@@ -123,29 +110,22 @@ class Part:
     places: Ints
     effects: Any
 
-    def moves(self, wanted: Floats) -> Floats:
-        """The least moves of the numbers, by |s|₂, that move the sums as `wanted[round, loss]`, if any do."""
-        none = np.zeros((self.effects.shape[1], wanted.shape[1]))
-        found: Floats = self._solver.solve(np.vstack([none, wanted]))[: len(none)]
-        return found
+    @cached_property
+    def matrix(self) -> Floats:
+        """By how much each number enters each sum, `[round, number]`."""
+        return np.asarray(self.effects.toarray(), np.float64)
 
     @cached_property
-    def _solver(self) -> Any:
-        """The factors of the equations s + B'y = 0 and B s = `wanted`; TINY is for sums without noise of their own."""
-        from scipy import sparse
-        from scipy.sparse.linalg import splu
-
-        rounds, n = self.effects.shape
-        slack = TINY * (abs(self.effects).max() ** 2 or 1.0) * sparse.eye_array(rounds)
-        both = [[sparse.eye_array(n), self.effects.T], [self.effects, -slack]]
-        return splu(sparse.block_array(both).tocsc(), permc_spec="MMD_AT_PLUS_A")
+    def inverse(self) -> Floats:
+        """The pseudo-inverse of the matrix."""
+        return np.asarray(np.linalg.pinv(self.matrix, rcond=RANK), np.float64)
 
     def like(self, other: "Part") -> bool:
         """Whether two coordinates have the same noise, up to rounding."""
-        return bool(abs(self.effects - other.effects).max() <= ALIKE * abs(self.effects).max())
+        return bool(abs(self.effects - other.effects).max() <= RANK * abs(self.effects).max())
 
 
-def noise_of(table: Bench, patience: int = 0) -> list[Part] | None:
+def measured(table: Bench, patience: int = 0) -> list[Part] | None:
     """The noise of each coordinate; None if the matrix has too many entries. patience: see `probe`.
 
     If the entries are those of the first coordinate, other coordinates have the same, which games with other numbers
@@ -158,7 +138,7 @@ def noise_of(table: Bench, patience: int = 0) -> list[Part] | None:
     room = ENTRIES if patience else count * table.rounds
     entries = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
     where, states = np.full(count, -1), np.repeat(table.target.state, 2)
-    loop, moved = table.target.compiled(probe), table.own(own)
+    loop, moved = table.target.loop(probe), table.own(own)
     plan = table.mark(), table.first.sums, by, 2 * slack / by, patience
     found = loop(states, table.given.copy(), own, moved, *plan, entries, where)
     if found > room:
@@ -212,56 +192,28 @@ def sums_of(given: Floats) -> Floats:
     return np.cumsum(given, axis=0) - given
 
 
-def costs(table: Bench, parts: list[Part], taus: Sequence[int], sums: Any = slice(None)) -> Floats:
-    """The μ of the losses of these rounds, from 0, by normal numbers, or their ε in these sums by Laplace numbers.
-
-    Raises Refuted if a loss has no noise.
-    """
-    rounds, normal = np.arange(table.rounds)[sums], table.kind == "normal"
-    ahead = (rounds[:, None] > taus).astype(float)  # the sums that contain a loss
-
-    def cost(part: Part) -> Floats:
-        own = Part(part.places, part.effects[sums])
-        moves = own.moves(ahead)
-        rest = np.abs(own.effects @ moves - ahead) * ahead
-        bare = first_row(~(rest <= EXACT).T)
-        if bare < len(taus):
-            loss, prefix = taus[bare] + 1, rounds[np.argmax(rest[:, bare])]
-            raise Refuted(f"no noise of its own hides the loss of round {loss:,} in prefix {prefix:,}")
-        if normal:
-            return np.asarray(np.linalg.norm(moves, axis=0))
-        return np.array([least_sum(own.effects.toarray(), one) for one in ahead.T])
-
+def of_each(parts: list[Part], cost: Callable[[Part], Floats]) -> Floats:
+    """What a change by 1 in each coordinate costs, `[N, loss]`; coordinates with the same noise are computed once."""
     first = cost(parts[0])
-    each = np.array([first if part is parts[0] or part.like(parts[0]) else cost(part) for part in parts])
-    return np.array([loss_set(table.target.setting).changes(one)[normal] for one in each.T])
-
-
-def least_sum(matrix: Floats, wanted: Floats) -> float:
-    """The least |s|₁ with `matrix` s = `wanted`."""
-    from scipy import optimize, sparse
-
-    scale = np.abs(matrix).max()
-    both = sparse.csc_array(np.hstack([matrix, -matrix]) / scale)
-    equal = optimize.LinearConstraint(both, wanted, wanted)
-    return float(optimize.milp(np.ones(both.shape[1]), constraints=equal).fun / scale)
+    return np.array([first if part is parts[0] or part.like(parts[0]) else cost(part) for part in parts])
 
 
 # ------------------------------------------------------------------------------------- few rounds
 
 
-def largest_cost(table: Bench) -> Cost:
-    """The largest μ of one loss (normal numbers) or its largest ε (Laplace numbers), exactly.
+def largest_cost(table: Bench) -> tuple[float, int]:
+    """The largest μ of one loss (normal numbers) or its largest ε (Laplace numbers), and its round, from 1.
 
     Raises Refuted if the sums are not those of the losses and linear noise, if a loss has no noise, or if twins with
     the same sums play other points.
     """
-    parts = noise_of(table)
+    parts, normal = measured(table), table.kind == "normal"
     assert parts is not None
-    found = costs(table, parts, range(table.rounds - 1))
+    costs = of_each(parts, lambda part: _cost_of_each(part, normal))
+    norms = [loss_set(table.target.setting).changes(each)[normal] for each in costs.T]
     equal_twins(table, parts)
-    most, worst = float(found.max()), int(np.argmax(found))
-    return Cost(most, most, worst + 1, table.rounds)
+    worst = int(np.argmax(norms))
+    return float(norms[worst]), worst + 1
 
 
 def equal_twins(table: Bench, parts: list[Part]) -> None:
@@ -270,7 +222,7 @@ def equal_twins(table: Bench, parts: list[Part]) -> None:
         numbers, missing = table.numbers.copy(), sums_of(table.given) - sums_of(other)
         for _ in range(CORRECTIONS):
             for part, one in zip(parts, missing.T, strict=True):
-                table.own(numbers)[part.places] += part.moves(one[:, None])[:, 0]
+                table.own(numbers)[part.places] += part.inverse @ one
             twin = table.play(numbers, other)
             missing = table.first.sums - twin.sums
         table.compare(twin, numbers, other)
@@ -296,33 +248,97 @@ def like_the_first(table: Bench, few: int) -> None:
         raise Refuted(f"no noise of its own hides the loss of round {silent + 1:,} in prefix {silent + 1:,}")
     last = table.part(range(table.rounds - few, table.rounds))
     try:
-        parts = noise_of(last)
+        parts = measured(last)
     except (Refuted, Unclear):
         return
     ahead = np.tri(last.rounds, k=-1)[:, :-1]
-    if parts is not None and all(abs(part.effects @ part.moves(ahead) - ahead).max() <= EXACT for part in parts):
+    if parts is not None and all(np.abs(part.matrix @ (part.inverse @ ahead) - ahead).max() <= EXACT for part in parts):
         equal_twins(last, parts)
+
+
+def _cost_of_each(part: Part, normal: bool) -> Floats:
+    """The μ or ε of each loss except the last, if the loss changes by 1 in this coordinate."""
+    ahead = np.tri(len(part.matrix), k=-1)[:, :-1]  # the sums that contain a loss
+    moves = part.inverse @ ahead
+    rest = np.abs(part.matrix @ moves - ahead)
+    bare = first_row(~(rest <= EXACT).T)
+    if bare < len(ahead.T):
+        prefix = bare + 1 + int(np.argmax(rest[bare + 1 :, bare]))
+        raise Refuted(f"no noise of its own hides the loss of round {bare + 1:,} in prefix {prefix:,}")
+    return np.linalg.norm(moves, axis=0) if normal else np.array([least_sum(part.matrix, one) for one in ahead.T])
+
+
+def least_sum(matrix: Floats, wanted: Floats) -> float:
+    """The least |s|₁ with `matrix` s = `wanted`."""
+    from scipy import optimize, sparse
+
+    scale = np.abs(matrix).max()
+    both = sparse.csc_array(np.hstack([matrix, -matrix]) / scale)
+    equal = optimize.LinearConstraint(both, wanted, wanted)
+    return float(optimize.milp(np.ones(both.shape[1]), constraints=equal).fun / scale)
 
 
 # ------------------------------------------------------------------------------------- long games
 
 
-def least_cost(table: Bench, taus: list[int], support: Ints, most: float) -> Cost | None:
-    """The largest cost of a loss in the rounds `taus`, from 0; None if the audit does not know the matrix.
+def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int, int] | None:
+    """The largest cost of a loss in the rounds `taus`, from 0; the round of this loss; how many first rounds it covers.
 
     It is exact for normal numbers. For Laplace numbers it is a lower limit for the first of `taus`: the cost in the
-    sums `support`. most: an upper limit on the cost in the whole game.
+    sums `support`. None if the audit does not know the matrix.
     """
-    per_round, rounds = max(1, int(table.mark()[-1]) // table.rounds), table.rounds
+    per_round, normal = max(1, int(table.mark()[-1]) // table.rounds), table.kind == "normal"
     table = table.shortened(MOVED // per_round)
     taus, rows = [tau for tau in taus if tau < table.rounds - 1], support[support < table.rounds]
     try:
-        parts = noise_of(table, patience=3)
+        parts = measured(table, patience=3)
     except Refuted:  # a number came back to the sums
         parts = None
     if parts is None or not taus:
         return None
-    normal = table.kind == "normal"
-    found = costs(table, parts, taus) if normal else costs(table, parts, taus[:1], rows)
-    least, worst = float(found.max()), int(np.argmax(found))
-    return Cost(least, least if normal and table.rounds == rounds else most, taus[worst] + 1, table.rounds)
+    if normal:
+        ahead = (np.arange(table.rounds)[:, None] > taus).astype(float)
+        costs = of_each(parts, lambda part: least_norms(part, ahead))
+    else:
+        costs = of_each(
+            parts, lambda part: np.array([least_sum(part.effects[rows].toarray(), (rows > taus[0]).astype(float))])
+        )
+    norms = [loss_set(table.target.setting).changes(each)[normal] for each in costs.T]
+    worst = int(np.argmax(norms))
+    return float(norms[worst]), taus[worst], table.rounds
+
+
+def least_norms(part: Part, ahead: Floats) -> Floats:
+    """The least |s|₂ for each column of `ahead[round, loss]`, the move of the sums.
+
+    A Kalman filter compares the sum of each round with what the earlier sums predict. A random number has a place from
+    the first sum that it enters to the last one. For the numbers that have a place, `known` is their covariance given
+    the sums so far, and `moves` are their least moves so far.
+    """
+    rounds, (_, n) = len(ahead), part.effects.shape
+    starts, columns, effects = part.effects.indptr, part.effects.indices, part.effects.data
+    rows = np.repeat(np.arange(rounds), np.diff(starts))
+    first, last = np.full(n, rounds), np.zeros(n, np.int64)
+    np.minimum.at(first, columns, rows)
+    np.maximum.at(last, columns, rows)
+    most = int(np.cumsum(np.bincount(first, minlength=rounds + 1) - np.bincount(last + 1, minlength=rounds + 1)).max())
+    free, place = list(range(most + 1)), np.full(n, -1)
+    known, moves, costs = np.zeros((most + 1, most + 1)), np.zeros((most + 1, ahead.shape[1])), np.zeros(ahead.shape[1])
+    for t in range(rounds):
+        now = columns[starts[t] : starts[t + 1]]
+        for k in now[place[now] < 0]:
+            place[k] = free.pop()
+            known[place[k]], known[:, place[k]], moves[place[k]] = 0.0, 0.0, 0.0
+            known[place[k], place[k]] = 1.0
+        h = np.zeros(most + 1)
+        h[place[now]] = effects[starts[t] : starts[t + 1]]
+        gain, rest = known @ h, ahead[t] - h @ moves
+        variance = h @ gain
+        if variance > RANK * (h @ h):
+            costs += rest**2 / variance
+            moves += np.outer(gain / variance, rest)
+            known -= np.outer(gain / variance, gain)
+        else:
+            costs[np.abs(rest) > EXACT] = np.inf
+        free.extend(place[now[last[now] == t]])
+    return np.sqrt(costs)

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.audit import coupling, excuses
 from privbandits_cli.audit.coupling import SLACK, WEAKER, Played, Spent, game_of, pairs
-from privbandits_cli.audit.lockstep import AGREED, GRAIN, switched
+from privbandits_cli.audit.lockstep import AGREED, GRAIN, compiled
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, assuming, like_these
 from privbandits_cli.games.views import Release
@@ -29,8 +29,7 @@ def audit_noise(target: Target[Any]) -> Audit:
 
     Pairs of games with equal releases are played. First all gains differ, and then one gain at a time.
     """
-    target, rounds = switched(target), int(min(target.setting.horizon, coupling.LONGEST))
-    rng = target.stream("couple")
+    rounds, rng, loops = int(min(target.setting.horizon, coupling.LONGEST)), target.stream("couple"), compiled(target)
     canaries: set[int] = set()
     linear, worst, rounded, known = True, Spent(), False, 0.0
     local = target.algorithm.local or isinstance(target.view, Release)
@@ -39,7 +38,7 @@ def audit_noise(target: Target[Any]) -> Audit:
     claim = f"{target.claim} of {seen}, {'Gaussian' if target.gaussian else 'Laplace'} noise"
     unknown = Audit("NOT AUDITABLE", claim, "", 0)
     for number, pair in enumerate(pairs(rounds, target)):
-        game = game_of(target, pair, number, rounds)
+        game = game_of(target, loops, pair, number, rounds)
         whole = game.all_different()
         first, chosen = whole[0], []
         linear &= first.linear and first.hidden <= HIDDEN * max(target.claim.epsilon, LITTLE)

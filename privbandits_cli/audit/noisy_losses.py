@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit.excuses import PART, bent, transformed
+from privbandits_cli.audit.excuses import bent, transformed
 from privbandits_cli.audit.linear_games import (
     ALIKE,
     RUN,
@@ -179,7 +179,7 @@ def lockstep(target: Target[Release], numbers: Dealt, sides: Floats, pair: Recor
     shapes: list[tuple[int, ...]] = [(rounds, 3, n), (rounds, 3), (rounds,), (rounds, 2, most)]
     seen, states = Seen(*map(np.zeros, [*shapes, (rounds, 2, len(SIDES) + 1)])), pair[[0, 1, 0, 1, 0]]
     plan = isinstance(target.setting.decisions(), Sphere), near, step_of(target.claim.epsilon)
-    stop = target.compiled(observe_losses)(states, sides, *plan, numbers, numbers.copy(), seen)
+    stop = target.loop(observe_losses)(states, sides, *plan, numbers, numbers.copy(), seen)
     return Twins(numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds, near)
 
 
@@ -247,7 +247,7 @@ def excuse_of(target: Target[Release], twins: Twins, t: int) -> str:
         return IN_CHOOSE
 
     def with_number(k: int, side: int, number: float) -> float:
-        return release(PART * side, np.where(np.arange(len(z)) == k, number, z), z)
+        return release(float(side), np.where(np.arange(len(z)) == k, number, z), z)
 
     return transformed(target) if any(bent(partial(with_number, k), z[k]) for k in range(len(z))) else ""
 

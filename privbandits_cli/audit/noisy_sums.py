@@ -16,7 +16,7 @@ sum equals that of A. If a sum has no such numbers, it must be equal without a m
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,23 +40,17 @@ from privbandits_cli.audit.linear_games import (
     played,
     step_of,
 )
-from privbandits_cli.audit.noise_matrix import (
-    CLEAR,
-    CORRECTIONS,
-    Cost,
-    largest_cost,
-    least_cost,
-    like_the_first,
-    odd_rounds,
-)
+from privbandits_cli.audit.noise_matrix import CLEAR, CORRECTIONS, largest_cost, least_cost, like_the_first, odd_rounds
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, judged
 from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
 from privbandits_cli.games.views import Noisy
-from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.jit import Records, unbound
 
 ACROSS = "a loss in one coordinate acts on the sums of others: add the losses coordinate by coordinate"
+
+ahead: Any = unbound  # bound when a loop is compiled
 
 FIRST = 256  # rounds of a game whose whole matrix is measured
 BYTES = 2**30  # a game with more rounds copies at most so many bytes of states
@@ -64,7 +58,9 @@ RANDOM = 8  # random rounds whose loss is replaced alone
 ORDINARY = 16  # less than one loss in so many acts in another way than most
 
 
-def ahead(states: Records, loss: Floats, now: Draws, then: Draws, x: Floats, seen: Floats, scratch: Floats) -> None:
+def play_ahead(
+    states: Records, loss: Floats, now: Draws, then: Draws, x: Floats, seen: Floats, scratch: Floats
+) -> None:
     """Set `states[1]` to what follows `states[0]` after this loss, when it shows the next sum.
 
     x, seen: filled with the point and the sum before.
@@ -174,6 +170,18 @@ def follow(
         update(states[0], given[t], now)
 
 
+class Cost(NamedTuple):
+    """The largest μ or ε of a loss, at least and at most, and the round of the loss, from 1.
+
+    rounds: the first ones, of which `least` is the cost.
+    """
+
+    least: float
+    most: float
+    round: int
+    rounds: int
+
+
 def audit_prefixes(target: Target[Noisy]) -> Audit:
     """Audit whether the noisy sums reveal more about a loss than (ε, δ) allows, and whether the points reveal more."""
     game = made_of(target)
@@ -187,12 +195,16 @@ def audit_prefixes(target: Target[Noisy]) -> Audit:
         whole = hidden_alone(table.shortened(FIRST + 1))
         table = table if whole else table.shortened(FIRST)
         allowed = gaussian.mu_of(target.claim.epsilon, target.claim.delta) if normal else target.claim.epsilon
-        found = cost_of_long(table, allowed) if whole else largest_cost(table)
-        if table.rounds < game.rounds and not whole:
-            like_the_first(game, table.rounds)
-        elif table.rounds < game.rounds:
-            last = game.part(range(game.rounds - table.rounds, game.rounds))
-            rates_of_noise(last, last.others)
+        if whole:
+            found = cost_of_long(table, allowed)
+            if table.rounds < game.rounds:
+                last = game.part(range(game.rounds - table.rounds, game.rounds))
+                rates_of_noise(last, last.others)
+        else:
+            size, worst = largest_cost(table)
+            found = Cost(size, size, worst, table.rounds)
+            if table.rounds < game.rounds:
+                like_the_first(game, table.rounds)
     except Unclear as reason:
         return replace(_so_far(table), found=str(reason))
     except Refuted as finding:
@@ -294,9 +306,15 @@ def _cost(table: Bench, hiding: Hiding, allowed: float, special: list[int] | Non
     if most <= (1 + EXACT) * allowed:
         return Cost(0.0, most, tau + 1, table.rounds)
     if special == [] and table.rounds <= FIRST:  # the matrix of all losses, each of which enters the next sum once
-        return largest_cost(table)
-    found = least_cost(table, [tau, *taus], support, most)
-    return found or largest_cost(table.shortened(FIRST))._replace(most=most, round=tau + 1)
+        size, worst = largest_cost(table)
+        return Cost(size, size, worst, table.rounds)
+    known = least_cost(table, [tau, *taus], support)
+    if known is None:
+        first = table.shortened(FIRST)
+        return Cost(largest_cost(first)[0], most, tau + 1, FIRST)
+    least, worst, rounds = known
+    exact = rounds == table.rounds and table.kind == "normal"
+    return Cost(least, least if exact else most, worst + 1, rounds)
 
 
 def canaries(table: Bench, hiding: Hiding) -> list[int]:
@@ -314,14 +332,14 @@ def canaries(table: Bench, hiding: Hiding) -> list[int]:
     return [int(tau) for tau in found if tau < table.rounds - 1]
 
 
-def hiding_of(table: Bench, own: Dealt | None = None, given: Floats | None = None) -> Hiding:
+def measured(table: Bench, own: Dealt | None = None, given: Floats | None = None) -> Hiding:
     """The numbers that hide losses in the game with these numbers and losses."""
     own, given = (own or table.numbers).copy(), (table.given if given is None else given).copy()
     game = table.play(own, given)
     size = step_of(float(np.abs(game.sums).max()))
     by = size * table.target.stream("signs").choice([-1.0, 1.0], given.shape)
     hiding = Hiding(np.full(len(given) - 1, -1), np.zeros_like(given[1:]))
-    loop, states = table.target.compiled(measure), np.repeat(table.target.state, 2)
+    loop, states = table.target.loop(measure, ahead=table.target.call(play_ahead)), np.repeat(table.target.state, 2)
     plan = table.mark(), game, by, table.slack(game, given=given), table.near
     twice = table.start + loop(states, given, own, table.own(own), *plan, hiding) + 1
     if twice <= table.start + len(given):
@@ -333,7 +351,7 @@ def hiding_of(table: Bench, own: Dealt | None = None, given: Floats | None = Non
 
 def hidden_alone(table: Bench) -> bool:
     """Whether the sums of a twin can be made equal by numbers that first enter the next sum."""
-    hiding, other = hiding_of(table), next(table.others)
+    hiding, other = measured(table), next(table.others)
     prefix, point = table.apart(table.first, moved_along(table, other, hiding)[1], other)
     return point < prefix or prefix == table.rounds or bool(hiding.where[prefix - 1] >= 0)
 
@@ -344,14 +362,14 @@ def rates_of_noise(table: Bench, others: Iterable[Floats]) -> Hiding:
     Raises Refuted if a loss acts on a sum without such numbers, or if their effect depends on the losses or on other
     numbers.
     """
-    hiding, slack = hiding_of(table), table.slack(table.first)
+    hiding, slack = measured(table), table.slack(table.first)
     least = float(hiding.least().min())
     if not least > CLEAR * slack:
         raise Unclear(f"noise of {least:.2g} is lost in the rounding of sums of losses")
     for number, other in enumerate(others):
         moved = followed(table, other, hiding)
         anew = again(table.target, table.numbers, f"other {number}").having(table.kind, table.own(moved))
-        changed = hiding.unlike(hiding_of(table, anew, other), slack)
+        changed = hiding.unlike(measured(table, anew, other), slack)
         if changed < table.rounds - 1:
             words = f"depends on the losses, or is no multiple of `rng.{table.kind}`"
             raise Refuted(f"the noise of prefix {table.start + changed + 1:,} {words}", (table, changed))
@@ -380,8 +398,8 @@ def moved_along(table: Bench, other: Floats, hiding: Hiding, start: int = 0) -> 
     moved, states, given = table.numbers.copy(), np.repeat(table.play(rounds=range(start)).state, 2), other[start:]
     table.cost += (1 + 2 * CORRECTIONS) * len(given)
     twin, later = Game(np.empty_like(given), np.zeros_like(given), states), hiding.since(start)
-    wanted = table.first.sums[start:]
-    table.target.compiled(follow)(states, given.copy(), moved.since(start), table.own(moved), later, wanted, twin)
+    loop = table.target.loop(follow, ahead=table.target.call(play_ahead))
+    loop(states, given.copy(), moved.since(start), table.own(moved), later, table.first.sums[start:], twin)
     return moved, twin
 
 

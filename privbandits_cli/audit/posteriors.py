@@ -12,6 +12,7 @@ moved, one after the other, until its draws equal those of A.
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,10 @@ from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit, assuming, like_these
 from privbandits_cli.games.bandit import Floats, Numbers
 from privbandits_cli.games.views import Noisy
-from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+draw: Any = unbound  # these are bound when a loop is compiled
+earn: Any = unbound
 
 REPEATS = 8  # games with the same canary
 RANDOM = 4  # random rounds with a canary, besides the first K
@@ -42,14 +46,14 @@ FOUND = {
 }
 
 
-def draw(states: Records, game: int, normal: Floats) -> int:
+def draw_on_copy(states: Records, game: int, normal: Floats) -> int:
     """The arm that `states[game]` plays with these numbers; `states[2]` is the state after its draws."""
     copy(states, game, 2)
     arm: int = choose(states[2], Numbers(0.0, 0.0, normal.copy(), 0))
     return arm
 
 
-def earn(states: Records, game: int, arm: int, gain: float, normal: Floats) -> None:
+def earn_on_copy(states: Records, game: int, arm: int, gain: float, normal: Floats) -> None:
     """`states[2]` becomes `states[game]` after this gain of this arm."""
     copy(states, game, 2)
     update(states[2], arm, gain, Numbers(0.0, 0.0, normal.copy(), 0))
@@ -126,8 +130,8 @@ def coupled(target: Target[Noisy], given: Floats, other: Floats, name: str, cana
     normal = rng.standard_normal(given.shape)
     if canary == NO_CANARY:
         normal = np.where(rng.integers(0, RARE, given.shape) == 0, rare("normal", given.shape, rng), normal)
-    states = np.repeat(target.state, 4)
-    outcome, t, share = target.compiled(follow)(states, given, other, normal, canary, moves)
+    loop = target.loop(follow, draw=target.call(draw_on_copy), earn=target.call(earn_on_copy))
+    outcome, t, share = loop(np.repeat(target.state, 4), given, other, normal, canary, moves)
     if outcome != AGREED:
         raise Refuted(f"in round {t + 1:,} {FOUND[outcome]}")
     return float(share * math.sqrt(moves.sum()))

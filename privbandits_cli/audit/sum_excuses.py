@@ -4,11 +4,9 @@ The audit of noisy sums assumes that a sum is one of losses and of noise, coordi
 may release something else. Each excuse is tested on the round whose next sum is at fault.
 """
 
-from functools import partial
-
 import numpy as np
 
-from privbandits_cli.audit.excuses import CLOSE, PART, bent
+from privbandits_cli.audit.excuses import STEPS
 from privbandits_cli.audit.linear_games import Bench, Dealt, again
 from privbandits_cli.games.linear import Floats, loss_set
 
@@ -22,6 +20,8 @@ SECRET = (
     "let each loss act"
 )
 REDRAWN = 8  # tables of the other numbers of a round
+CLOSE = 1e-6  # relative error of an effect
+PART = 0.3678794  # share of the largest change of a loss: no multiple of a grid to which sums may be rounded
 
 
 def of(table: Bench, t: int) -> str:
@@ -29,7 +29,8 @@ def of(table: Bench, t: int) -> str:
     if t + 2 > table.rounds:
         return ""
     pair = table.part(range(t, t + 2))
-    (low, high), count = loss_set(table.target.setting).ends(), len(pair.own(pair.numbers))
+    low, high = loss_set(table.target.setting).ends()
+    other, count = low + PART * (high - low), len(pair.own(pair.numbers))
 
     def after(loss: Floats, number: int = 0, by: float = 0.0, others: Dealt | None = None) -> Floats:
         """The sum after this loss, if this number is moved."""
@@ -39,16 +40,19 @@ def of(table: Bench, t: int) -> str:
         sums: Floats = pair.play(numbers, np.array([loss, pair.given[1]])).sums[1]
         return sums
 
-    def of_part(k: int, datum: int, by: float) -> Floats:
-        """The sum after one of two losses, if number k is moved."""
-        return after(low + datum * PART * (high - low), k, by)
-
-    if any(bent(partial(of_part, k), 0.0) for k in range(count)):
-        return TRANSFORMED
-    loss, half = pair.given[0], pair.given[0] / 2
-    own = np.array([after(loss, k, 1.0) - after(loss) for k in range(count)])
+    loss = pair.given[0]
+    effects = np.array([[(after(loss, k, by) - after(loss)) / by for by in STEPS] for k in range(count)])
+    blur = 1e-12 * (1.0 + np.abs(after(loss)).max())
+    for k in range(count):
+        bent = np.ptp(effects[k], axis=0) > CLOSE * np.abs(effects[k]).max() + blur
+        if bent.any():
+            told = np.array([after(other, k, by) - after(low, k, by) for by in STEPS])
+            changed = np.ptp(told, axis=0) > CLOSE * np.abs(told).max() + blur
+            return TRANSFORMED if changed.any() else ""  # else the noise is bent before the loss is added to it
+    half = loss / 2
     of_losses = np.array([after(half + one / 4) - after(half) for one in np.eye(len(loss))])
-    if count and ((np.abs(own) > CLOSE * np.abs(own).max()).sum(axis=1) > 1).any():
+    if count and ((np.abs(effects[:, 0]) > CLOSE * np.abs(effects).max()).sum(axis=1) > 1).any():
+        own = effects[:, STEPS.index(1.0)]
         ranks = [np.linalg.matrix_rank(rows, CLOSE * np.abs(own).max()) for rows in (own, np.vstack([own, of_losses]))]
         if ranks[0] == ranks[1]:
             return SEVERAL.format(table.kind)
@@ -56,5 +60,5 @@ def of(table: Bench, t: int) -> str:
     for k in range(REDRAWN):
         anew = again(pair.target, pair.numbers, f"redrawn {k}").having(pair.kind, pair.own(pair.numbers))
         found.append(after(high, others=anew) - after(low, others=anew))
-    varied = np.ptp(found, axis=0) > CLOSE * np.abs(found).max() + 1e-12 * (1.0 + np.abs(after(loss)).max())
+    varied = np.ptp(found, axis=0) > CLOSE * np.abs(found).max() + blur
     return SECRET.format(table.kind) if varied.any() else ""

@@ -1,9 +1,7 @@
 """The target of an audit, and the compiled loops that play it and record the observable of its view."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cache, cached_property
-from types import FunctionType
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,17 +11,19 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.views import Place, View, reader
-from privbandits_cli.numerics.digests import global_names
-from privbandits_cli.numerics.jit import Records, compile_once, kept, unbound
+from privbandits_cli.numerics.jit import Records, compile_once, compile_step, kept, unbound
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
-choose: Any = unbound  # these are bound when a loop is compiled
+choose: Any = unbound  # these are bound when a loop over bandits is compiled
 update: Any = unbound
 released: Any = unbound
 probabilities: Any = unbound
 canary: Any = unbound
 values: Any = unbound
+choice: Any = unbound
+trial: Any = unbound
+settled: Any = unbound
 
 GRIDS = 2, 3, 4, 10  # round gains are multiples of 1 over these
 TAIL = 53  # the rarest numbers that are tried have the probability 2^-TAIL
@@ -51,7 +51,6 @@ class Target(Generic[V]):
     seed: int
     more: bool = False  # its steps ask for other numbers than one uniform and one Laplace number a round
     gaussian: bool = False  # the numbers that hide the gains of a bandit are normal
-    constants: dict[str, bool] = field(default_factory=dict)  # of the functions that are compiled for it
 
     @property
     def noise(self) -> str:
@@ -72,26 +71,19 @@ class Target(Generic[V]):
         """The compiled reader of this place of the state."""
         return _reader(place, str(self.state.dtype.descr))
 
-    def compiled(self, template: Callable[..., Any]) -> Callable[..., Any]:
-        """A function, compiled with what it calls: steps, readers of the view's places, functions that call these."""
-        if template not in self._made:
-            self._made[template] = _compiled(template, tuple(self._called(template)))
-        return self._made[template]
+    def loop(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
+        """The template compiled with the steps that it calls, readers of the view's places, and what else is bound."""
+        return _compiled(compile_step, template, self._names(template, bound))
 
-    @cached_property
-    def _made(self) -> dict[Callable[..., Any], Callable[..., Any]]:
-        return {}
+    def call(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
+        """As `loop`, for a function that other loops call often: it is compiled once, and not copied into them."""
+        return _compiled(compile_once, template, self._names(template, bound))
 
-    def _called(self, template: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-        known = self.steps | self.constants
-        for name in global_names(template.__code__):
-            place, called = vars(self.view).get(name), template.__globals__.get(name)
-            if name in known:
-                yield name, known[name]
-            elif isinstance(place, str) or callable(place):
-                yield name, self.at(place)
-            elif isinstance(called, FunctionType) and _calls_steps(called):
-                yield name, self.compiled(called)
+    def _names(self, template: Callable[..., Any], bound: Steps) -> tuple[tuple[str, Callable[..., Any]], ...]:
+        called = template.__code__.co_names
+        places = {name: place for name, place in vars(self.view).items() if name in called}
+        places = {name: self.at(place) for name, place in places.items() if isinstance(place, str) or callable(place)}
+        return tuple((name, step) for name, step in (self.steps | places | bound).items() if name in called)
 
 
 def inside(rng: Generator, rounds: int) -> Floats:
@@ -126,16 +118,11 @@ def sets_of_arms(known: Contexts, n_arms: int, sets: int, rng: Generator) -> Flo
     return np.abs(arms) if known.nonnegative else arms
 
 
-@cache
-def _calls_steps(function: FunctionType) -> bool:
-    """Whether a function calls a placeholder of a step, by itself or by a function that it calls."""
-    called = (function.__globals__.get(name) for name in global_names(function.__code__))
-    return any(one is unbound or (isinstance(one, FunctionType) and _calls_steps(one)) for one in called)
-
-
 @kept
-def _compiled(template: Callable[..., Any], names: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
-    made: Callable[..., Any] = compile_once(template, **dict(names))
+def _compiled(
+    how: Callable[..., Any], template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]
+) -> Callable[..., Any]:
+    made: Callable[..., Any] = how(template, **dict(names))
     return made
 
 
