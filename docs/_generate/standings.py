@@ -1,11 +1,11 @@
 """Results folders -> which algorithms are not beaten, in each instance of a game, at each ε and kind of privacy.
 
-Those compared are all that are private enough: at most this ε, this kind of privacy or a stronger one. Uniform play is
-not among them: it learns nothing, and its regret is what guessing costs. An algorithm is
-beaten if the mean regret of another one of them is significantly smaller and its δ is not larger. The intervals of the
-differences are joint over all pairs that are compared, by Bonferroni: of confidence 1 - 0.05/pairs each, paired if the
-trials are those of the same games. As for claims, a difference does not count if one further trial, twice as far from
-its mean as any so far, could change it.
+At an ε and a kind of privacy, an algorithm is compared if its ε is no larger and its privacy is of this kind or of a
+stronger one. Uniform play is left out: it learns nothing, and its regret is what guessing costs. An algorithm is beaten
+if another one has a significantly smaller mean regret and no larger δ. The intervals of the differences hold jointly
+over all pairs that are compared (Bonferroni, a confidence of 1 - 0.05/pairs each). They are paired if the trials met
+the same games. As for claims, a difference does not count if one further trial, twice as far from its mean as any so
+far, could change it.
 """
 
 import json
@@ -297,9 +297,9 @@ def in_yaml(parameters: Mapping[str, Any]) -> str:
 
 
 def _guess(read: Curves, curve: Measured, registry: Registry) -> float | None:
-    """What uniform play loses on average, if that follows from the game: from fixed means, a gap, or classes.
+    """The mean regret of uniform play, if the game tells it: by fixed means, a gap, or the number of classes.
 
-    In a linear game it is to stay in the middle of the set, and a swept gap is at its largest.
+    In a linear game, uniform play stays in the middle of the set. Of a gap that is swept, the largest one counts.
     """
     game, foe = str(read.config.get("game", "bandit")), _own(curve.parameters["adversary"])
     size, rounds = {**read.config, **curve.of_game}, max(curve.rounds)

@@ -265,7 +265,7 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
 
 
 def finals(plan: Plan, store: Store) -> dict[str, dict[str, float | None]]:
-    """The numbers of each curve that has trials, by its key: the regret, or what stopping.csv has, None if empty."""
+    """By its key, each curve that has trials: its final regret, or its cells of stopping.csv, None if empty."""
     found: dict[str, dict[str, float | None]] = {}
     for curve, trials, x in summary.played(plan, store):
         if summary.stops(plan):

@@ -72,7 +72,7 @@ class Estimate(NamedTuple):
 
 
 def check_rows(right: NDArray[np.bool_] | np.bool_, what: Callable[[int], str]) -> None:
-    """Raise ValueError with what is wrong with the first row, from 1, that is not right, `[n]`."""
+    """Raise ValueError about the first row that is not right, `[n]`, counted from 1."""
     if not right.all():
         i = int(np.argmin(right))
         raise ValueError(f"row {i + 1}: {what(i)}")

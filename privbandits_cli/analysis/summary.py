@@ -28,7 +28,7 @@ def stops(plan: Plan) -> bool:
 
 
 def played(plan: Plan, store: Store) -> Iterator[tuple[Curve, Trials, Floats]]:
-    """The curves that have trials, each with these and their regrets `[trials, checkpoints]`."""
+    """Each curve that has trials: the curve, the numbers of the trials, and their regrets `[trials, checkpoints]`."""
     for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):

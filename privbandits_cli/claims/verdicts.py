@@ -7,7 +7,7 @@ dependence. A verdict that one further trial could change takes the interval for
 a parameter is the one with the highest mean, as in the figures.
 
 In the game best_arm, times take the place of regrets. Shares of trials and medians have the intervals of
-`analysis.counts`. The intervals of two are joined (Bonferroni), which is valid although they share trials.
+`analysis.counts`. Two of these hold jointly by Bonferroni, whether or not the trials are shared.
 """
 
 import math

@@ -86,7 +86,7 @@ def check(
         groups = {
             "without claims": [name for name in rest if name not in unknown],
             f"without a config in {config}": unknown,
-            "smoke runs, small versions, while claims are about full experiments": small,
+            "smoke runs, which no claim is about": small,
         }
         _print(checked, groups)
     table = path / check.TABLE

@@ -39,7 +39,7 @@ def level(value: float | None) -> float | None:
 
 
 def check_new(file: Path, option: str) -> None:
-    """Exit with a message if an option's file cannot be written where it is."""
+    """Exit with a message if the file that an option names cannot be written."""
     if not file.resolve().parent.is_dir():
         raise fail(f"{file}: no such folder: {file.parent}")
     if file.is_dir():

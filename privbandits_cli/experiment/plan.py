@@ -55,7 +55,7 @@ class Curve:
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
-        """What is guaranteed of its algorithm in its setting, also of one that is not designed to be private."""
+        """The guarantee of its algorithm in its setting. One that is not designed to be private may have one, too."""
         return self.promised if self.algorithm.promises() else self.algorithm.promise(self.setting)
 
     @property

@@ -90,6 +90,7 @@ class Table:
         if self.quantity:
             return self.x_label, self.quantity
         y = self.final if self.swept else self.regret
+        y = f"{self.centre} of the {y}" if self.bars == BARS["tail"] else y
         return self.x_label, f"{y} / {self.unit.removeprefix('the ')}" if self.ratio else y
 
     def notes(self) -> list[str]:

@@ -56,7 +56,7 @@ class Pure(Phased):
 
 
 def sums_bounds(total: float, first: int, setting: Setting, delta: float, seen: str) -> list[Guarantee]:
-    """The bounds of sums of disjoint gains, each with one Laplace number that costs `total`.
+    """The bounds of noisy sums of disjoint gains. Each has one Laplace number, at which a gain costs `total`.
 
     first: the plays that enter the first of these sums; seen: what an observer sees.
     """

@@ -211,7 +211,7 @@ class Memory(Arithmetic):
     # ------------------------------------------------------------------------------------------ loads and stores
 
     def alike(self, array: Array) -> bool:
-        """Whether what is in memory is the same in all trials, as it is where one trial plays alone."""
+        """Whether an array is the same in all trials. If one trial plays alone, each array is."""
         return self.width == 1 or (array.field is not None and array.field not in self.learned.differ)
 
     def raw(self, array: Array, address: Any) -> Any:
@@ -295,7 +295,7 @@ class Memory(Arithmetic):
             self.scatter(value, self.addresses(address, varying, apart=True))
 
     def put(self, array: Array, address: Any, value: Number, mask: Any) -> None:
-        """Store a number where a mask holds; the rest of its vector is as before."""
+        """Store a number in the trials where a mask holds; the other trials keep what they had."""
         b, vector = self.builder, (value if self.width == 1 and mask is None else self.spread(value)).ir
         if mask is not None:  # without `freeze` LLVM would make a masked store, for which the next load has to wait
             old = self.spread(Number(array.kind, not self.alike(array), self.raw(array, address))).ir

@@ -485,7 +485,7 @@ def test_check_says_that_a_folder_holds_a_smoke_run(results, tmp_path, monkeypat
     alone = call("check", "results/fig1-smoke")
     assert alone.exit_code == 2
     assert alone.stderr.startswith("results/fig1-smoke holds a smoke run, and claims are about the full experiment")
-    line = "smoke runs, small versions, while claims are about full experiments: fig1-smoke\n"
+    line = "smoke runs, which no claim is about: fig1-smoke\n"
     assert call("check").stdout.endswith(f"without a config in configs: small\n{line}")
     assert call("check", "results/fig1-smoke", "--config", ROOT / "configs" / "fig1.yaml").stdout.endswith(line)
     assert "smoke" not in call("check", "results/small", "--config", "small.yaml").stdout

@@ -362,6 +362,8 @@ def test_the_axis_says_what_the_number_is():
     lines = next(iter(read.panels.values()))
     mixed = replace(read, panels={Name("P"): [*lines, replace(lines[0], adversary="sphere_arms")]})
     assert mixed.labels() == ("ε", "final regret")
+    worst = table.read(committed() / "results" / "worst_trials")
+    assert worst.labels() == ("ε", "0.95 CVaR of the final regret")
     found = curves.read(committed() / "results" / "oracle_iris", finals=True)
     assert distributions.distribution(found).x_label == "wrong classes"
     assert distributions.paired(found).x_label == "difference of wrong classes, trial by trial"
