@@ -18,6 +18,8 @@ sys.path.append(str(ROOT / "docs"))  # as conf.py does
 from _generate import experiments, leaderboard
 from _generate.standings import Instance, Kind, instances
 
+from tests.docs.test_standings import entry, instance
+
 
 def test_each_instance_belongs_to_one_question():
     for path in sorted((ROOT / "configs").glob("*.yaml")):
@@ -88,6 +90,17 @@ def test_a_short_answer_has_the_numbers_with_which_it_beats_most():
     (row,) = (row for row in game.rows(Kind(0)) if row.epsilon == 0.1)
     assert row.parameters(row.unbeaten[0]) == "first: 16"
     assert "[`dp_imed`](../algorithms/dp_imed.md) `first: 16` (1 of 1)" in line.split("|")[3]
+
+
+def test_the_player_that_beats_more_others_is_first():
+    """`a` beats two in one game, `b` nobody in two games."""
+    games = [
+        instance(entry("a", 100), entry("c", 200, seed=1), entry("d", 300, seed=2)),
+        *[instance(entry("b", 100), entry("e", 100.5, seed=seed)) for seed in (3, 4)],
+    ]
+    (line,) = (x for x in leaderboard.short(games).splitlines() if x.startswith("| Arms with fixed means"))
+    cell = line.split("|")[5]  # ε ≤ 1
+    assert re.findall(r"\[`(\w)`\]\S+ \((\d of \d)\)", cell) == [("a", "1 of 1"), ("b", "2 of 2")]
 
 
 def test_every_question_says_what_was_not_played(played):
