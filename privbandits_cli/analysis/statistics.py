@@ -11,6 +11,7 @@ from privbandits_cli.numerics.types import Floats
 # The fewest trials whose spread is shown. The bootstrap interval below holds the mean of normal numbers in 51 % of all
 # samples of 2, 80 % of 4 and 89 % of 8, instead of 95 %; a standard deviation of 8 has an error of a quarter.
 FEWEST_TRIALS = 8
+RESAMPLES = 2000  # of a bootstrap
 
 
 def sd(x: Floats) -> Floats:
@@ -70,14 +71,21 @@ def bootstrap_interval(x: Floats, seed: int, statistic: Callable[..., Floats] = 
     statistic: takes `axis`. Few trials are in a tail, and its interval is too short: it holds the 0.95 CVaR of a normal
     law in 78 % of all samples of 100 trials, and in 90 % of 400; the 0.95 quantile in 90 % and 95 %.
     """
-    from scipy import stats
-
     if len(x) < 2:
         return x[0].copy(), x[0].copy()
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    rng, trials = np.random.default_rng(np.random.SeedSequence(seed)), np.moveaxis(x, 0, -1)
     batch = max(1, 10**7 // x.size)
-    found = stats.bootstrap(
-        (x,), statistic, vectorized=True, n_resamples=2000, method="percentile", batch=batch, rng=rng
-    )
-    interval = found.confidence_interval
-    return np.asarray(interval.low), np.asarray(interval.high)
+    found = [
+        statistic(trials[:, rng.integers(0, len(x), (min(batch, RESAMPLES - k), len(x)))], axis=-1)
+        for k in range(0, RESAMPLES, batch)
+    ]  # `scipy.stats.bootstrap` does the same, but takes half a second to import, and its last digits vary by version
+    ordered = np.sort(np.concatenate(found, axis=-1), axis=-1)
+    tail = (1 - 0.95) / 2
+    low, high = (_between(ordered, p * RESAMPLES + 1 - p) for p in (tail, 1 - tail))
+    return low, high
+
+
+def _between(ordered: Floats, rank: float) -> Floats:
+    """The value at a rank from 1 to n - 1, which may be no whole number."""
+    k, part = int(rank), rank % 1
+    return np.asarray((1 - part) * ordered[..., k - 1] + part * ordered[..., k])

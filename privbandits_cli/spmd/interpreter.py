@@ -15,7 +15,7 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -123,19 +123,17 @@ class Interpreter(Memory):
         if result is None:
             unsupported(f"{step.function.__name__} is marked `once`, and has no annotation that says what it returns")
         key = step, tuple(map(signature, arguments))
-        b = self.builder
+        b, learned = self.builder, learned_alone(key, result, self.spacing)
         numbers = [self.passed(value) for value in arguments if not is_static(value)]
-        learned = self.learned.alone.setdefault(key, Learned({}, self.learned.differ, set(), {}))
         flag = cgutils.alloca_once_value(b, ir.Constant(I1, 0))
+        self.new |= not learned.differ <= self.learned.differ
+        self.learned.differ.update(learned.differ)
 
         def call(given: Sequence[Any]) -> Any:
             if key not in self.alone:
-                self.alone[key] = alone(self.context, b.module, key, result, learned, self.spacing, False)[1]
+                self.alone[key] = alone(self.context, b.module, key, result, learned, self.spacing)[1]
             return b.call(self.alone[key], [*given, flag])
 
-        if self.dry and key not in self.alone:  # once in each reading
-            reader, self.alone[key] = alone(None, ir.Module(), key, result, learned, self.spacing, True)
-            self.new |= reader.new
         found = self.each(result, numbers, call)
         self.fault(Number("b", False, b.load(flag)))
         return found
@@ -839,6 +837,8 @@ def signature(value: Any) -> Any:
     if isinstance(value, Array) and isinstance(value.unit, int):
         return value._replace(base=None, start=0, indices=())
     if isinstance(value, Known):
+        if isinstance(value.py, tuple) or not isinstance(value.py, Hashable):  # (1, 2) equals (1.0, 2.0)
+            unsupported("a tuple or a global array given to a function marked `once`")
         return value if is_static(value) else kind_of(value.py)
     return value.kind if isinstance(value, Number) else unsupported("this argument of a function marked `once`")
 
@@ -848,8 +848,17 @@ def is_static(value: Any) -> bool:
     return isinstance(value, Known) and not is_number(value.py)
 
 
+@functools.lru_cache(1000)
+def learned_alone(key: tuple[Step, tuple[Any, ...]], result: str, spacing: int) -> Learned:
+    """What is learned of a function for one trial. It is the same in each program that calls the function."""
+    learned = Learned({}, set(), set())
+    while alone(None, ir.Module(), key, result, learned, spacing)[0].new:
+        pass
+    return learned
+
+
 def alone(
-    context: Any, module: Any, key: tuple[Step, tuple[Any, ...]], result: str, learned: Learned, spacing: int, dry: bool
+    context: Any, module: Any, key: tuple[Step, tuple[Any, ...]], result: str, learned: Learned, spacing: int
 ) -> tuple[Interpreter, Any]:
     """A function for one trial; its last argument is the address of a flag, which an error sets."""
     step, kinds = key
@@ -859,7 +868,7 @@ def alone(
     made.linkage = "internal"
     made.attributes.add("noinline")
     b = builder_of(made)
-    emitter = Interpreter(context, b, 1, dry, learned, spacing)
+    emitter = Interpreter(context, b, 1, context is None, learned, spacing)
     numbers = iter(made.args)
     given: list[Any] = []
     for kind in kinds:

@@ -43,7 +43,6 @@ class Learned(NamedTuple):
     slots: dict[Any, Any]  # for each variable that a branch assigns: kind and whether it varies; or a tuple's length
     differ: set[int]  # the offsets of fields that differ between trials
     masked: set[Any]  # loops that trials leave in different turns
-    alone: dict[Any, Any]  # what is known of functions that are played for one trial after the other
 
 
 class Memory(Arithmetic):

@@ -37,7 +37,7 @@ class Reading:
     """A program, and what was learned of it."""
 
     def __init__(self, program: Program) -> None:
-        self.program, self.learned = program, Learned({}, set(), set(), {})
+        self.program, self.learned = program, Learned({}, set(), set())
 
     @cached_property
     def reason(self) -> Unsupported | None:

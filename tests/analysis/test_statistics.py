@@ -119,6 +119,17 @@ def test_bootstrap_interval_covers_as_often_as_it_says():
     assert not np.array_equal(statistics.bootstrap_interval(x, seed=2)[0], low)
 
 
+@pytest.mark.parametrize("statistic", [np.mean, partial(np.quantile, q=0.75)])
+@pytest.mark.parametrize(("trials", "checkpoints"), [(2, 3), (30, 1), (9, 600)])  # the last one in two batches
+def test_the_bootstrap_is_that_of_scipy(trials, checkpoints, statistic):
+    x = np.random.default_rng(5).normal(size=(trials, checkpoints))
+    batch = 10**7 // x.size
+    found = stats.bootstrap(
+        (x,), statistic, n_resamples=2000, method="percentile", batch=batch, rng=np.random.default_rng(7)
+    ).confidence_interval
+    np.testing.assert_allclose(statistics.bootstrap_interval(x, 7, statistic), (found.low, found.high), rtol=1e-11)
+
+
 def test_cvar_is_the_mean_of_the_worst_trials():
     x = np.random.default_rng(6).permutation(np.arange(1.0, 101))[:, None]
     assert statistics.cvar(x, 0.95)[0] == pytest.approx(98)  # of 96 to 100

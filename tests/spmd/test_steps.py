@@ -142,3 +142,11 @@ def test_what_one_trial_plays_alone_takes_and_returns_bools(tmp_path):
     steps = "state.x = rng.uniform\nwell = above(state, 0.5, arm > 1)\nstate.v[arm] = 1.0 if well else -1.0"
     here, there = played(steps, tmp_path, HEAD + ONCE)
     assert here.error is None and here == there
+
+
+@pytest.mark.parametrize("given", ["(1, 2)", "np.ones(2)"])
+def test_a_tuple_or_a_global_array_is_no_argument_of_what_one_trial_plays_alone(given, tmp_path):
+    """`(1, 2)` equals `(1.0, 2.0)`, for which the code would be another."""
+    head = f"{HEAD}{ONCE}\nGIVEN = {given}\n\n\n@once\ndef first(pair, x: float) -> float:\n    return pair[0] * x\n"
+    error = played("state.x = first(GIVEN, rng.uniform)", tmp_path, head)[0].error
+    assert isinstance(error, Unsupported) and "a tuple or a global array" in str(error)
