@@ -5,6 +5,7 @@ depend on μ alone. Units: ε in nats, δ a probability. Domain: μ >= 0, ε >= 
 """
 
 import math
+from functools import lru_cache
 
 
 def check(mu: float, epsilon: float = 0.0, delta: float = 0.5) -> None:
@@ -29,6 +30,7 @@ def delta_of(mu: float, epsilon: float) -> float:
     return math.exp(above) * -math.expm1(min(0.0, below - above))
 
 
+@lru_cache(1000)  # each trial is tuned anew
 def epsilon_of(mu: float, delta: float) -> float:
     """The least ε with δ(ε) <= delta, exact."""
     from scipy.optimize import brentq
@@ -44,6 +46,7 @@ def epsilon_of(mu: float, delta: float) -> float:
     return float(brentq(lambda epsilon: delta_of(mu, epsilon) - delta, 0.0, most, xtol=1e-14 * most, rtol=1e-14))
 
 
+@lru_cache(1000)  # each trial is tuned anew
 def mu_of(epsilon: float, delta: float) -> float:
     """The largest μ at which μ-GDP implies (ε, δ)-privacy, exact: noise needs at least the deviation Δ/μ."""
     from scipy.optimize import brentq
