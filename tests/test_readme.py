@@ -1051,6 +1051,13 @@ def test_the_regret_on_fixed_arms():
     for name, label in (("AdaP-GOPE",) * 2, ("LDP-GOPE",) * 2, ("DP-LinUCB, δ = 1e-6", "DP-LinUCB")):
         cells = " | ".join(mean[label, epsilon] for epsilon in ("0.1", "1", "10"))
         assert states(CONTEXTUAL, f"| {name} | {cells} |")
+    free = np.array(found["Phased GOPE, not private", ""])
+    for name in ("AdaP-GOPE", "LDP-GOPE"):
+        cells = []
+        for epsilon in ("0.1", "0.3", "1", "3", "10"):
+            more = float(epsilon) * (np.array(found[name, epsilon]) - free)
+            cells.append(f"{np.mean(more):,.0f} ± {1.96 * np.std(more, ddof=1) / len(more) ** 0.5:,.0f}")
+        assert states(CONTEXTUAL, f"| {name} | " + " | ".join(cells) + " |")
     phased, linucb = mean["Phased GOPE, not private", ""], mean["LinUCB, not private", ""]
     assert states(CONTEXTUAL, f"Without privacy Phased GOPE has {phased} and LinUCB {linucb}:")
     epsilon = at_most(gaussian.epsilon_of(0.02**0.5, 1e-6))
