@@ -238,7 +238,9 @@ def on_results():
 def test_the_commands_on_results_work(line, tmp_path, monkeypatch):
     """On copies of the committed folders. `mine` is a copy of Figure 1; a claim of Figure 1 fails, with exit code 3."""
     for name, source in (("fig1", "fig1"), ("mine", "fig1"), ("frontier", "frontier")):
-        if f"results/{name}" in line:
+        if f"results/{name}" in line or (
+            name == "fig1" and "results/" not in line
+        ):  # without a folder: all of results/
             shutil.copytree(committed() / "results" / source, tmp_path / "results" / name)
     (tmp_path / "mine.yaml").write_text((ROOT / "configs" / "fig1.yaml").read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
@@ -265,6 +267,18 @@ def test_the_ledger_of_the_pages_is_what_is_printed(monkeypatch):
     printed = CliRunner().invoke(app, ["privacy", "configs/fig1.yaml"]).stdout
     for part in block("docs/privacy/concepts.md", "", "ε at most").split("...\n"):
         assert part.strip() in printed
+
+
+def test_the_least_epsilon_of_the_pages_is_what_is_printed():
+    page = "docs/privacy/concepts.md"
+    command = block(page, "", "--regret").split()[1:]
+    printed, short = (CliRunner().invoke(app, [*command[:-1], rounds]).stdout for rounds in (command[-1], "500"))
+    for part in block(page, "", "mean regret from").split("...\n"):
+        assert part.strip() in printed
+    assert "Warning" not in printed and block(page, "", "Warning: uniform").strip() in short
+    rows = {float(row[0]): row[1] for line in short.splitlines() if len(row := line.split()) == 4 and row[0] != "ε"}
+    assert {rows[one] for one in (0.001, 0.00316, 0.01, 0.0316)} == {"0"}
+    assert states(page, "the regret is 0 up to ε = 0.0316, and {} at ε = 0.316.", rows[0.316])
 
 
 # ------------------------------------------------------------------------------------------- pages and their links
