@@ -23,6 +23,7 @@ from privbandits_cli.analysis.rates import least_regret
 from privbandits_cli.audit.auditor import AUDITS
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import distributions, table
 from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.heavy_tails import preset
@@ -267,6 +268,22 @@ def test_the_ledger_of_the_pages_is_what_is_printed(monkeypatch):
     printed = CliRunner().invoke(app, ["privacy", "configs/fig1.yaml"]).stdout
     for part in block("docs/privacy/concepts.md", "", "ε at most").split("...\n"):
         assert part.strip() in printed
+
+
+def test_the_epsilon_of_a_user_on_the_pages_is_what_is_printed(tmp_path, monkeypatch):
+    page = "docs/privacy/people.md"
+    monkeypatch.chdir(tmp_path)
+    Path("visits.csv").write_text(block(page, "", "user_id,age"), encoding="utf-8")
+    Path("visits.yaml").write_text(block(page, "yaml", "experiment: visits"), encoding="utf-8")
+    printed = CliRunner().invoke(app, ["privacy", "visits.yaml"], env={"COLUMNS": "80"}).stdout
+    for part in block(page, "", "unit: one person").split("...\n"):
+        assert part.strip() in printed
+    (curve,) = make_plan(load(Path("visits.yaml"))).curves
+    epsilon, rounds = at_most(curve.promised.epsilon), curve.setting.rounds_per_person
+    assert states(page, f"*DP-LinUCB (ε = {epsilon}, δ = 1e-6, {rounds} rounds a person)*")
+    (command,) = re.findall(r"`privbandits (tune dp_linucb .*?)`", " ".join(PAGES[page].split()))
+    first = json.loads(CliRunner().invoke(app, [*command.split(), "--json"]).stdout)[0]["parameters"]
+    assert states(page, f"a row needs ε = {first['epsilon']:.4g} if")
 
 
 def test_the_least_epsilon_of_the_pages_is_what_is_printed():
