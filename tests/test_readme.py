@@ -270,6 +270,19 @@ def test_the_ledger_of_the_pages_is_what_is_printed(monkeypatch):
         assert part.strip() in printed
 
 
+def test_the_regrets_if_a_person_is_in_eight_rounds():
+    found = {
+        row["label"].partition(",")[0]: float(row["regret"]) for row in rows("patients") if "person)" in row["label"]
+    }
+    of_round = next(float(row["regret"]) for row in rows("patients") if "a round" in row["label"])
+    page, klucb = "docs/privacy/people.md", found["DP-KLUCB"]
+    assert states(page, "has ε = 8 for such a person, and a regret of {}. A person has", of_round)
+    assert states(page, "which costs {}, " + f"{klucb / of_round:.2f} times as much.", klucb)
+    assert states(
+        page, "AdaC-UCB has {}, and LDP-UCB, whose privacy is local, {}.", found["AdaC-UCB"], found["LDP-UCB"]
+    )
+
+
 def test_the_epsilon_of_a_user_on_the_pages_is_what_is_printed(tmp_path, monkeypatch):
     page = "docs/privacy/people.md"
     monkeypatch.chdir(tmp_path)

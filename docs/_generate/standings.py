@@ -200,12 +200,14 @@ def instances(folders: Iterable[Path]) -> list[Instance]:
 
     As in the figures, each algorithm is at the worst of an adversary's swept parameter, and at the best of its own
     grid, if the config says so. An algorithm with the same parameters in several folders is taken from the one with
-    most trials.
+    most trials. Folders whose ε is that of a person are left out: in the others it is that of a round.
     """
     found: dict[str, dict[str, tuple[Entry, Instance]]] = {}
     registry = Registry()
     for folder in folders:
         read = curves.read(folder, finals=True)
+        if read.config.get("unit"):
+            continue
         longest = max(max(curve.rounds) for curve in read.drawn)
         for curve in read.drawn:
             entry = _entry(read, curve, registry)

@@ -181,6 +181,10 @@ def test_committed_results_become_instances(played):
     assert all(one.mean.trials == 100 for one in c2.entries)
 
 
+def test_the_epsilon_of_a_person_is_not_compared_with_that_of_a_round():
+    assert not instances([committed() / "results" / "patients"])
+
+
 def test_noise_on_every_gain_is_local_privacy():
     """At ε = 1 against the deterministic adversary, EXP3-τ and Batched HTINF are central, and two others are local."""
     found = {one.adversary: one for one in instances([committed() / "results" / "state_of_the_art"])}
