@@ -23,6 +23,7 @@ from privbandits_cli.analysis.rates import least_regret
 from privbandits_cli.audit.auditor import AUDITS
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import distributions, table
 from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.heavy_tails import preset
@@ -238,7 +239,9 @@ def on_results():
 def test_the_commands_on_results_work(line, tmp_path, monkeypatch):
     """On copies of the committed folders. `mine` is a copy of Figure 1; a claim of Figure 1 fails, with exit code 3."""
     for name, source in (("fig1", "fig1"), ("mine", "fig1"), ("frontier", "frontier")):
-        if f"results/{name}" in line:
+        if f"results/{name}" in line or (
+            name == "fig1" and "results/" not in line
+        ):  # without a folder: all of results/
             shutil.copytree(committed() / "results" / source, tmp_path / "results" / name)
     (tmp_path / "mine.yaml").write_text((ROOT / "configs" / "fig1.yaml").read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
@@ -265,6 +268,47 @@ def test_the_ledger_of_the_pages_is_what_is_printed(monkeypatch):
     printed = CliRunner().invoke(app, ["privacy", "configs/fig1.yaml"]).stdout
     for part in block("docs/privacy/concepts.md", "", "ε at most").split("...\n"):
         assert part.strip() in printed
+
+
+def test_the_regrets_if_a_person_is_in_eight_rounds():
+    found = {
+        row["label"].partition(",")[0]: float(row["regret"]) for row in rows("patients") if "person)" in row["label"]
+    }
+    of_round = next(float(row["regret"]) for row in rows("patients") if "a round" in row["label"])
+    page, klucb = "docs/privacy/people.md", found["DP-KLUCB"]
+    assert states(page, "has ε = 8 for such a person, and a regret of {}. A person has", of_round)
+    assert states(page, "which costs {}, " + f"{klucb / of_round:.2f} times as much.", klucb)
+    assert states(
+        page, "AdaC-UCB has {}, and LDP-UCB, whose privacy is local, {}.", found["AdaC-UCB"], found["LDP-UCB"]
+    )
+
+
+def test_the_epsilon_of_a_user_on_the_pages_is_what_is_printed(tmp_path, monkeypatch):
+    page = "docs/privacy/people.md"
+    monkeypatch.chdir(tmp_path)
+    Path("visits.csv").write_text(block(page, "", "user_id,age"), encoding="utf-8")
+    Path("visits.yaml").write_text(block(page, "yaml", "experiment: visits"), encoding="utf-8")
+    printed = CliRunner().invoke(app, ["privacy", "visits.yaml"], env={"COLUMNS": "80"}).stdout
+    for part in block(page, "", "unit: one person").split("...\n"):
+        assert part.strip() in printed
+    (curve,) = make_plan(load(Path("visits.yaml"))).curves
+    epsilon, rounds = at_most(curve.promised.epsilon), curve.setting.rounds_per_person
+    assert states(page, f"*DP-LinUCB (ε = {epsilon}, δ = 1e-6, {rounds} rounds a person)*")
+    (command,) = re.findall(r"`privbandits (tune dp_linucb .*?)`", " ".join(PAGES[page].split()))
+    first = json.loads(CliRunner().invoke(app, [*command.split(), "--json"]).stdout)[0]["parameters"]
+    assert states(page, f"a row needs ε = {first['epsilon']:.4g} if")
+
+
+def test_the_least_epsilon_of_the_pages_is_what_is_printed():
+    page = "docs/privacy/concepts.md"
+    command = block(page, "", "--regret").split()[1:]
+    printed, short = (CliRunner().invoke(app, [*command[:-1], rounds]).stdout for rounds in (command[-1], "500"))
+    for part in block(page, "", "mean regret from").split("...\n"):
+        assert part.strip() in printed
+    assert "Warning" not in printed and block(page, "", "Warning: uniform").strip() in short
+    rows = {float(row[0]): row[1] for line in short.splitlines() if len(row := line.split()) == 4 and row[0] != "ε"}
+    assert {rows[one] for one in (0.001, 0.00316, 0.01, 0.0316)} == {"0"}
+    assert states(page, "the regret is 0 up to ε = 0.0316, and {} at ε = 0.316.", rows[0.316])
 
 
 # ------------------------------------------------------------------------------------------- pages and their links
@@ -1051,6 +1095,13 @@ def test_the_regret_on_fixed_arms():
     for name, label in (("AdaP-GOPE",) * 2, ("LDP-GOPE",) * 2, ("DP-LinUCB, δ = 1e-6", "DP-LinUCB")):
         cells = " | ".join(mean[label, epsilon] for epsilon in ("0.1", "1", "10"))
         assert states(CONTEXTUAL, f"| {name} | {cells} |")
+    free = np.array(found["Phased GOPE, not private", ""])
+    for name in ("AdaP-GOPE", "LDP-GOPE"):
+        cells = []
+        for epsilon in ("0.1", "0.3", "1", "3", "10"):
+            more = float(epsilon) * (np.array(found[name, epsilon]) - free)
+            cells.append(f"{np.mean(more):,.0f} ± {1.96 * np.std(more, ddof=1) / len(more) ** 0.5:,.0f}")
+        assert states(CONTEXTUAL, f"| {name} | " + " | ".join(cells) + " |")
     phased, linucb = mean["Phased GOPE, not private", ""], mean["LinUCB, not private", ""]
     assert states(CONTEXTUAL, f"Without privacy Phased GOPE has {phased} and LinUCB {linucb}:")
     epsilon = at_most(gaussian.epsilon_of(0.02**0.5, 1e-6))

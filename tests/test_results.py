@@ -49,6 +49,7 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("experts_private", 2_784),
     ("experts_dynamic", 288),
     ("people", 2_816),
+    ("patients", 500),
     ("zcdp_price", 900),
     ("gope_price", 800),
     ("linucb_dimension", 3_400),

@@ -31,6 +31,7 @@ CONFIDENCE = 0.95
 BUDGETS = (0.1, 0.5, 1.0, 10.0)  # of ε
 MOST_DELTA = 1e-3  # a larger δ may release the data of some rounds as they are
 GUESS = "uniform"
+TRUST = ("central", "distributed", "local")  # as `Algorithm.trust` names it
 NOISE = 1 + 1e-6  # an ε from a calibration may be this much larger than what it was calibrated to
 
 Player = tuple[str, str]  # an algorithm, and its choices in YAML
@@ -199,12 +200,14 @@ def instances(folders: Iterable[Path]) -> list[Instance]:
 
     As in the figures, each algorithm is at the worst of an adversary's swept parameter, and at the best of its own
     grid, if the config says so. An algorithm with the same parameters in several folders is taken from the one with
-    most trials.
+    most trials. Folders whose ε is that of a person are left out: in the others it is that of a round.
     """
     found: dict[str, dict[str, tuple[Entry, Instance]]] = {}
     registry = Registry()
     for folder in folders:
         read = curves.read(folder, finals=True)
+        if read.config.get("unit"):
+            continue
         longest = max(max(curve.rounds) for curve in read.drawn)
         for curve in read.drawn:
             entry = _entry(read, curve, registry)
@@ -244,7 +247,7 @@ def _entry(read: Curves, curve: Measured, registry: Registry) -> Entry | None:
     assert issubclass(model, Algorithm)
     kind = None
     if curve.private:
-        kind = Kind(2 if model.local else 1 if model.distributed else 0, not model.public_arms)
+        kind = Kind(TRUST.index(model.trust()), not model.public_arms)
     epsilon, delta = (float(curve.record[name]) if kind else math.inf for name in ("epsilon", "delta"))
     if kind and delta > MOST_DELTA:
         return None

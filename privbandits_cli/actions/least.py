@@ -1,8 +1,8 @@
 """The least ε whose mean regret reaches a target, found by bisection over runs."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from privbandits_cli.actions.privacy import choices
 from privbandits_cli.analysis import estimates
+from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import Size, sized
 from privbandits_cli.games.match import Match
@@ -36,13 +37,16 @@ class Tried:
 class Found:
     """The least ε for a target: infinite if the largest of GRID does not reach it, 0 if all of GRID do.
 
-    low, high: where the ends of the regret's 95 % interval reach the target.
+    low, high: where the ends of the regret's 95 % interval reach the target. tried: from the smallest ε on. guess: the
+    mean regret of uniform play in the same games; None where it cannot play. doubts: why the answer says little.
     """
 
     epsilon: float
     low: float
     high: float
     tried: list[Tried]
+    guess: float | None = None
+    doubts: tuple[str, ...] = ()
 
 
 Measure = Callable[[float], Tried]
@@ -78,6 +82,25 @@ def least(target: float, measure: Measure) -> Found:
 
     epsilon, low, high = map(bisected, ("regret", "low", "high"))
     return Found(epsilon, low, high, [known[epsilon] for epsilon in sorted(known)])
+
+
+def doubts(target: float, found: Found) -> Iterator[str]:
+    """Why a least ε says little: it is beyond the ε that are tried, or who learns nothing reaches the target, too."""
+    if found.guess is not None and target >= found.guess:
+        yield (
+            f"uniform play, which learns nothing, has a mean regret of {amount(found.guess)} in these games: the "
+            "target needs no learning, so choose a smaller one"
+        )
+    elif found.epsilon == 0:
+        yield (
+            f"every ε reaches the target, down to {GRID[-1]:g}, at which next to nothing is learned: choose a smaller "
+            "target, or more rounds"
+        )
+    if math.isinf(found.epsilon):
+        least = min(one.regret for one in found.tried)
+        yield f"no ε up to {GRID[0]:g} reaches the target: the least mean regret of those tried is {amount(least)}"
+    elif found.epsilon > 0 and (found.low == 0 or math.isinf(found.high)):
+        yield "an end of the interval is beyond the ε that are tried: take more trials"
 
 
 def measured(choose: Callable[[float], Algorithm], foe: Adversary, size: Size, trials: int, seed: int) -> Measure:
@@ -140,4 +163,9 @@ def search(
     def choose(epsilon: float) -> Algorithm:
         return choices(registry, name, base, epsilon, delta, size.horizon)["certified"]
 
-    return least(target, measured(choose, foe, size, trials, seed))
+    found = least(target, measured(choose, foe, size, trials, seed))
+    if foe.game == "bandit":
+        uniform = registry.rebuilt("algorithms", {"name": "uniform"})
+        assert isinstance(uniform, Algorithm)
+        found = replace(found, guess=measured(lambda epsilon: uniform, foe, size, trials, seed)(0.0).regret)
+    return replace(found, doubts=tuple(doubts(target, found)))

@@ -23,6 +23,7 @@ from privbandits_cli.plugins.registry import Registry
 PART = 1e-3  # to which part of itself an ε is found
 ROUNDING = 1e-9
 LEAST = 1e-3  # of the ε of a person, the least that is tried for a round
+LOCAL = "The privacy is local: each report is private by itself, and nobody needs to be trusted with the data."
 DELTAS = np.geomspace(1e-12, 0.1, 45)  # of a privacy profile
 
 
@@ -44,13 +45,24 @@ def audits(experiment: Experiment, alpha: float, budget: int, seed: int) -> list
     ]
 
 
-def profiles(experiment: Experiment) -> Iterator[Profile]:
-    """The privacy profile of each private algorithm of an experiment, in its order, at the δ of DELTAS."""
+def profiles(experiment: Experiment) -> tuple[list[Profile], dict[str, str]]:
+    """The privacy profiles of an experiment's private algorithms, in its order, at the δ of DELTAS.
+
+    Also the titles of the algorithms without a profile, each with the reason.
+    """
+    found: list[Profile] = []
+    without: dict[str, str] = {}
     for title, algorithm, setting in titled_algorithms(experiment):
-        if algorithm.promises():
-            epsilons = [algorithm.epsilon_at(setting, float(delta)) for delta in DELTAS]
-            found = np.array([np.nan if epsilon is None else epsilon for epsilon in epsilons])
-            yield Profile(title, algorithm.name, DELTAS, found)
+        if not algorithm.promises():
+            without[title] = "not designed to be private"
+            continue
+        epsilons = [algorithm.epsilon_at(setting, float(delta)) for delta in DELTAS]
+        if all(epsilon is None for epsilon in epsilons):
+            without[title] = f"no ε is proved at any δ up to {DELTAS[-1]:g}"
+        else:
+            numbers = np.array([np.nan if epsilon is None else epsilon for epsilon in epsilons])
+            found.append(Profile(title, algorithm.name, DELTAS, numbers))
+    return found, without
 
 
 def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, Setting]]:
@@ -104,7 +116,7 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     best = leading(bounds)
     quoted = best if delta else algorithm.promise(setting)
     lower = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=None)
-    notes = [*algorithm.caveats(setting), *algorithm.remarks(setting)]
+    notes = [*[LOCAL] * algorithm.local, *algorithm.caveats(setting), *algorithm.remarks(setting)]
     if setting.rounds_per_person > 1 and (one := algorithm.guarantee(setting, delta)) is not None:
         notes = [f"One round by itself: {one} ({one.source}).", *notes]
     if best is not None and best.epsilon > MEANINGLESS:

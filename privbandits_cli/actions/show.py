@@ -47,7 +47,7 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
         return here or [_experiment(located(Path(name)), name) for name in shipped()]
     known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
-        {"name": name, "game": model.game, **_read(model), "line": _first(model), "parameters": _parameters(model)}
+        {"name": name, "game": model.game, **_words(model), "line": _first(model), "parameters": _parameters(model)}
         for name, model in registry.every(known)
     ]
 
@@ -61,9 +61,11 @@ def _experiment(path: Path, name: str) -> dict[str, Any]:
     return {"name": name, "game": keys.game, "line": keys.title} | more
 
 
-def _read(model: type[Parameters]) -> dict[str, str]:
-    """What an algorithm's file was written from; empty for adversaries, and where a file does not say."""
-    return {"read": model.read} if issubclass(model, Algorithm) and model.read else {}
+def _words(model: type[Parameters]) -> dict[str, str]:
+    """What an algorithm's file was written from, if it says so, and the kind of its privacy, if it is private."""
+    if not issubclass(model, Algorithm):
+        return {}
+    return ({"read": model.read} if model.read else {}) | ({"privacy": model.trust()} if model.private else {})
 
 
 def _doc(model: type[Parameters]) -> str:
@@ -115,7 +117,7 @@ def facts(
         "citation": _doc(model),
         "parameters": _parameters(model),
         "game": model.game,
-        **_read(model),
+        **_words(model),
         "shown_with": {name: plain(parameters.described()[name]) for name in shown},
         "horizon": size.horizon,
         "arms": setting.n_arms,

@@ -60,8 +60,8 @@ class Parameters(NoisyGains):
     def caveats(self, setting: Setting) -> list[str]:
         scale = self.scale()
         return [
-            f"The Laplace noise has scale {scale:.4g} on gains in [0, 1], b = {self.b:.4g}: "
-            + ("hardly any noise." if scale < 0.05 else "the privacy is local, round by round."),
+            f"The Laplace noise has scale {scale:.4g} on gains in [0, 1], b = {self.b:.4g}"
+            + (": hardly any noise." if scale < 0.05 else "."),
             "Corollary 3.1 prints 2b for 2b + 1: at large ε its regret bound is smaller than the base's own.",
         ]
 

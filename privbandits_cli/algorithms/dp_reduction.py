@@ -24,6 +24,7 @@ class NoisyGains(bandit.Algorithm):
     """A base that sees each gain only with Laplace noise of scale λ = 1/ε."""
 
     private = True
+    local = True
     drawn = ("laplace",)
     theorem: ClassVar[str]
 

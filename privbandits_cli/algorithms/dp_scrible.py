@@ -30,6 +30,7 @@ class Parameters(linear.Algorithm):
     feedback: ClassVar[Feedback] = "bandit"
     display = "DP-SCRiBLe"
     private = True
+    local = True
     calibrations: ClassVar = {"certified": {}, "paper": {"calibration": "printed"}}
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε")

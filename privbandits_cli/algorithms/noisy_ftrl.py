@@ -70,7 +70,7 @@ class Parameters(linear.Algorithm):
         deviation = self.scale(setting) * math.sqrt(2 * setting.horizon)
         return [
             f"The noise in each coordinate of the sum of all losses has standard deviation {deviation:.4g} = "
-            f"{self.base.eta * deviation:.3g}/η: the privacy is local, round by round."
+            f"{self.base.eta * deviation:.3g}/η."
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:

@@ -21,6 +21,7 @@ from privbandits_cli.plugins import loader, messages
 from privbandits_cli.version import __version__
 
 SCHEMA = 1
+NO_NOISE = 1e6  # a larger ε is that of an algorithm which is played without noise
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "joblib", "matplotlib", "pydantic", "PyYAML", "typer", "rich")
 
 
@@ -90,12 +91,16 @@ def _names(curve: Curve) -> dict[str, Any]:
 
 
 def _converted(plan: Plan, curve: Curve) -> dict[str, Any]:
-    """Where a private curve stands on the axis of a figure by what is proved for it, None if nowhere; else no entry."""
+    """Where a private curve stands on the axis of a figure by what is proved for it, None if nowhere; else no entry.
+
+    One that has next to no noise has none, like those without privacy.
+    """
     plot, algorithm = plan.experiment.keys.plot, curve.algorithm
     if plot.at_delta is None or curve.promised is None:
         return {}
     if plot.at_epsilon is None:
-        return {"converted": algorithm.epsilon_at(curve.setting, plot.at_delta)}
+        epsilon = algorithm.epsilon_at(curve.setting, plot.at_delta)
+        return {} if epsilon is not None and epsilon > NO_NOISE else {"converted": epsilon}
     return {"converted": algorithm.people_at(curve.setting, plot.at_epsilon, plot.at_delta)}
 
 

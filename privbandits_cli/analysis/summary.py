@@ -10,6 +10,7 @@ import numpy as np
 from privbandits_cli.analysis import statistics, stopping
 from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, PULLS, STATISTICS, STOPPED, STOPPING
 from privbandits_cli.analysis.format import csv_text
+from privbandits_cli.analysis.rates import theory
 from privbandits_cli.engine.store import Store, Trials
 from privbandits_cli.experiment.keys import LEVEL, Summary
 from privbandits_cli.experiment.plan import Curve, Plan
@@ -44,10 +45,13 @@ def tables(plan: Plan, store: Store) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def summary_csv(plan: Plan, store: Store) -> str:
-    """One row for each curve and checkpoint, with the curve's parameters; a curve without trials has no row."""
-    chosen = plan.experiment.keys.summary
+    """One row for each curve and checkpoint, with the curve's parameters; a curve without trials has no row.
+
+    If the figure is of regrets over their lower bounds, these are a column, from which it can be drawn again.
+    """
+    chosen, over = plan.experiment.keys.summary, plan.experiment.keys.plot.over
     extra = BOOTSTRAP if chosen.bars == "bootstrap" or chosen.tail else ()
-    numbers = STOPPED if stops(plan) else (*STATISTICS, *extra)
+    numbers = STOPPED if stops(plan) else (*filter(None, [over]), *STATISTICS, *extra)
     return _table(plan, ("round", "trials", *numbers), _summary_rows(plan, store))
 
 
@@ -96,10 +100,20 @@ def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
         if stops(plan):
             rows = stopping.at_checkpoints(curve, best_arm.outcomes(x))
         else:
-            columns = summarised(plan, trials, x)
+            columns = summarised(plan, trials, x) | _lower_bound(plan, curve)
             rows = ({name: float(column[i]) for name, column in columns.items()} for i in range(len(rounds)))
         for checkpoint, numbers in zip(rounds, rows, strict=True):
             yield shared | {"round": checkpoint} | numbers
+
+
+def _lower_bound(plan: Plan, curve: Curve) -> dict[str, Floats]:
+    """The lower bound on a curve's mean regret at its checkpoints, if the figure divides by it and one is known."""
+    over = plan.experiment.keys.plot.over
+    if not over:
+        return {}
+    known = theory(curve.algorithm, curve.adversary, curve.setting, curve.checkpoints.astype(float)).rates
+    lower = next((rate.regret for rate in known if rate.asymptotic), None)
+    return {} if lower is None else {over: lower}
 
 
 def _described(plan: Plan, curve: Curve) -> dict[str, Any]:

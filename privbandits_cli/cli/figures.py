@@ -8,7 +8,7 @@ import typer
 
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.cli.app import app, fail, fitted, reported
-from privbandits_cli.cli.options import Claims, Looked, Trusted
+from privbandits_cli.cli.options import Claims, Looked, Trusted, check_new
 
 DAMAGED = ValueError, KeyError, TypeError, ArithmeticError, OSError  # what files raise that are not as a run wrote them
 Folders = Annotated[
@@ -118,6 +118,10 @@ def report(
     from privbandits_cli.experiment.config import ConfigError
     from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
 
+    if parquet is not None:
+        if parquet.suffix.lower() not in (".parquet", ".pq"):
+            raise fail(f"--parquet {parquet}: a Parquet file ends in .parquet: give it such a name")
+        check_new(parquet, "--parquet")
     found, trusted = {path: _folders(path) for path in paths or [Path("results")]}, Trust(tuple(include or ()), trust)
     if parquet is not None:
         _write_parquet([folder for folders in found.values() for folder in folders], parquet)

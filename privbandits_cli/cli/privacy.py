@@ -54,8 +54,11 @@ def privacy(
         from privbandits_cli.figures.plot import save
 
         with reported(ValueError, OSError):
-            drawn = profile.figure(list(profiles(experiment)))
-            save(drawn, plot.parent, plot.stem, [plot.suffix.removeprefix(".")])
+            found, without = profiles(experiment)
+            save(profile.figure(found), plot.parent, plot.stem, [plot.suffix.removeprefix(".")])
+        if without:
+            told = ", ".join(f"{title} ({reason})" for title, reason in without.items())
+            print(fitted(f"not drawn: {told}"), file=sys.stderr)
 
 
 @app.command()
@@ -87,7 +90,7 @@ def tune(
     With --regret, finds the least ε from which on the mean regret against an adversary is at most the target. It is
     tried at ε = 100, 32, 10, ... until one misses the target; then log ε is bisected, to 5 %. All runs share their
     games. The interval is from where the lower end of the regret's 95 % interval reaches the target to where the upper
-    end does.
+    end does. A warning says if the answer means little: if uniform play reaches the target, too, or every ε, or none.
 
     \b
     Examples:

@@ -31,7 +31,9 @@ def list_(
 ) -> None:
     """List algorithms, adversaries or experiments.
 
-    The column `read` says what an algorithm's file was written from: the paper, its code, or secondary sources.
+    The column `read` says what an algorithm's file was written from: the paper, its code, or secondary sources. Of
+    private algorithms, the column `privacy` says who may see the data: the learner (central), a server that sees noisy
+    sums alone (distributed), or nobody (local).
     """
     from privbandits_cli.actions.show import catalogue
     from privbandits_cli.cli import terminal
@@ -40,7 +42,7 @@ def list_(
     if as_json:
         print(dumps(found))
     else:
-        columns = ["name", "game", *["read"] * (kind == "algorithms"), "line"]
+        columns = ["name", "game", *["read", "privacy"] * (kind == "algorithms"), "line"]
         rows = [[entry.get(column, "") for column in columns] for entry in found]
         terminal.print_table([*columns[:-1], ""], rows, text=len(columns))
 
@@ -118,7 +120,8 @@ def _guarantees(facts: dict[str, Any]) -> Iterator[str]:
     if promised is None:
         yield "Privacy: no guarantee."
     else:
-        yield f"Privacy: {pair(promised['epsilon'], promised['delta'])}, {promised['status']}"
+        kind = f"; {facts['privacy']}" if "privacy" in facts else ""
+        yield f"Privacy: {pair(promised['epsilon'], promised['delta'])}, {promised['status']}{kind}"
         yield filled(_joined(promised["source"]), "  ")
         yield filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  ")
     for _, opponent in OPPONENTS[facts["game"]]:

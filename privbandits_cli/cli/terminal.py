@@ -319,6 +319,8 @@ def print_least(name: str, target: float, trials: int, found: "Found") -> None:
     )
     print(f"\nleast ε of {name} for a mean regret of {amount(target)}: {least} (95 % interval {low} to {high})")
     print(filled(f"{counted(trials, 'trial')} of the same games at each ε, with what `tune --epsilon` calls certified"))
+    for doubt in found.doubts:
+        print(filled(f"Warning: {doubt}."))
 
 
 def _flow(parameters: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@
     claim      [scope:] side < | <= | > | >= side     or  side within P% of side  or  side in X +- Y  or  side in X to Y
     scope      at ITEM, ... and in PANEL, ..., each once, in any order; without `in`, or with `in all`: every panel
     item       round N, the worst NAME, NAME = | <= | >= VALUE
-    side       [FACTOR x] QUANTITY; the right side may also be a number
+    side       [FACTOR x] QUANTITY; the right side may also be a number, which may be negative, as are X and Y
     quantity   CURVE or final(CURVE), the mean regret; cvar(CURVE), that of the worst trials, at the level of `summary`;
                slope(CURVE), slope(CURVE, PANEL); epsilon(CURVE);
                on the right only: bound(CURVE), of its theorem; lower_bound(CURVE), of all learners as private as it is
@@ -139,7 +139,7 @@ class _Token(NamedTuple):
 
 
 _TOKEN = re.compile(
-    r"(?P<text>'(?:[^']|'')*')|(?P<number>\d+\^\d+|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)"
+    r"(?P<text>'(?:[^']|'')*')|(?P<number>\d+\^\d+|-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)"
     r"|(?P<sign><=|>=|\+-|[<>=%,:()\[\]])|(?P<space>\s+)"
 )
 
@@ -205,10 +205,10 @@ class _Reader:
             raise ClaimError(f"expected {wanted} here, found {token.text}", token.at)
         return token
 
-    def number(self, what: str) -> float:
-        """A number; `what` names it in an error message."""
+    def number(self, what: str, signed: bool = False) -> float:
+        """A number; `what` names it in an error message. signed: it may be negative."""
         token = self.take()
-        if token.kind != "number":
+        if token.kind != "number" or (token.text.startswith("-") and not signed):
             raise ClaimError(f"expected {what} here, found {token.text}", token.at)
         try:
             return float(number(token.text))
@@ -280,9 +280,9 @@ class _Reader:
     def limits(self, sign: str) -> tuple[_Limits, Side]:
         """What follows a relation: the right side of an inequality, `P% of SIDE`, or `X +- Y` or `X to Y`."""
         if sign == "in":
-            low = self.number("a number")
+            low = self.number("a number", signed=True)
             joint = self.expect("+-", "to").text
-            high = self.number("a number")
+            high = self.number("a number", signed=joint == "to")
             if joint == "+-":
                 low, high = low - high, low + high
             return [(low, ">="), (high, "<=")], Side(NUMBER)
@@ -300,11 +300,11 @@ class _Reader:
         factor = 1.0
         if self.next.kind == "number":
             at = self.next.at
-            factor = self.number("a number")
-            if factor <= 0:
-                raise ClaimError("a factor must be positive", at)
+            factor = self.number("a number", signed=True)
             if not self.accept("x"):
                 return factor, Side(NUMBER)
+            if factor <= 0:
+                raise ClaimError("a factor must be positive", at)
         quantity = self.next.text
         if quantity not in QUANTITIES or self.tokens[self.i + 1].text != "(":
             return factor, Side(REGRET, self.curve())

@@ -21,7 +21,7 @@ NOTES = "the true δ of the game may be smaller; a local algorithm's ε is that 
 
 
 class Profile(NamedTuple):
-    """What is proved about an algorithm: for each δ of the grid an ε, `[points]`; NaN where nothing is proved."""
+    """What is proved about an algorithm: for each δ of the grid an ε, `[points]`; NaN where nothing is, not all NaN."""
 
     title: str
     algorithm: str
@@ -30,25 +30,24 @@ class Profile(NamedTuple):
 
 
 def figure(profiles: Sequence[Profile]) -> Figure:
-    """δ against ε on logarithmic axes, a line for each profile; ValueError if nothing is proved about any."""
-    drawn = [one for one in profiles if np.isfinite(one.epsilon).any()]
-    if not drawn:
+    """δ against ε on logarithmic axes, a line for each profile; ValueError without any."""
+    if not profiles:
         raise ValueError("no ε is proved for any of these algorithms: there is no profile to draw")
-    every = np.concatenate([one.epsilon[one.epsilon > 0] for one in drawn])
-    styles = line_styles(styles_of([Drawn(one.algorithm, Name(one.title), True, {}) for one in drawn]))
-    rows = -(-len(drawn) // COLUMNS)
+    every = np.concatenate([one.epsilon[one.epsilon > 0] for one in profiles])
+    styles = line_styles(styles_of([Drawn(one.algorithm, Name(one.title), True, {}) for one in profiles]))
+    rows = -(-len(profiles) // COLUMNS)
     with styled():
         out, (axis,) = canvas((PAGE, HIGH + LINE * rows), 1, 1)
-        for k, one in enumerate(drawn):
+        for k, one in enumerate(profiles):
             own = styles[Name(one.title)] | {"markevery": (k % 6, 6)}
             axis.plot(np.where(one.epsilon > 0, one.epsilon, np.nan), one.delta, **own)
         fit(axis, "x", spanning(float(np.nanmin(every)), float(np.nanmax(every)), "log"))
-        fit(axis, "y", spanning(float(drawn[0].delta.min()), float(drawn[0].delta.max()), "log"))
+        fit(axis, "y", spanning(float(profiles[0].delta.min()), float(profiles[0].delta.max()), "log"))
         axis.set_xlabel("ε")
         axis.set_ylabel("δ")
         axis.set_title("Privacy profiles: what is proved")
-        handles = [Line2D([], [], **styles[Name(one.title)]) for one in drawn]
-        texts = [on_lines(one.title, PAGE / COLUMNS - 0.6, SIZE) for one in drawn]
+        handles = [Line2D([], [], **styles[Name(one.title)]) for one in profiles]
+        texts = [on_lines(one.title, PAGE / COLUMNS - 0.6, SIZE) for one in profiles]
         below = out.legend(handles, texts, loc="outside lower center", ncols=COLUMNS, title=NOTES, fontsize=SIZE)
         below.get_title().set_fontsize(NOTE)
         finish(out, [], 1, 1)

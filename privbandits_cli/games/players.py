@@ -160,7 +160,7 @@ class Algorithm(Parameters):
     read: ClassVar[Read | None] = None  # what its file was written from; None: it is ours, or the file does not say
     also: ClassVar[Mapping[str, str]] = {}  # other games that its file plays, and the class of the file for each
     private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
-    local: ClassVar[bool] = False  # each report is private by itself, whoever collects the reports
+    local: ClassVar[bool] = False  # noise on each gain before it is used: each report is private by itself
     distributed: ClassVar[bool] = False  # a server sees noisy sums over many users, and no report
     public_arms: ClassVar[bool] = False  # its privacy is that of rewards; arms with features are known to all
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
@@ -173,6 +173,11 @@ class Algorithm(Parameters):
         for name in NEED_VALUES:
             if isfunction(vars(cls).get(name)):
                 setattr(cls, name, of_tuned(vars(cls)[name]))
+
+    @classmethod
+    def trust(cls) -> Literal["central", "distributed", "local"]:
+        """The kind of its privacy: who sees the data is the learner, a server only as noisy sums, or nobody."""
+        return "local" if cls.local else "distributed" if cls.distributed else "central"
 
     @classmethod
     def plays(cls, game: str) -> bool:

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from privbandits_cli.accounting.guarantee import Guarantee, leading
+from privbandits_cli.actions.privacy import LOCAL, block
+from privbandits_cli.actions.show import facts
+from privbandits_cli.experiment.settings import Size
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Numbers, Setting
+from privbandits_cli.games.players import Algorithm
+from privbandits_cli.plugins.registry import Registry
 from tests.accounting.test_composition import DELTA
 from tests.algorithms.test_algorithms import ready
 from tests.conftest import make
@@ -41,6 +46,30 @@ def test_the_quoted_guarantee_is_the_ledgers_best(horizon, n_arms, delta):
         assert quoted.epsilon == pytest.approx(leading(bounds).epsilon, rel=1e-9)
         lower = [bound.epsilon for bound in bounds if bound.lower and bound.delta == delta]
         assert all(epsilon <= quoted.epsilon for epsilon in lower)
+
+
+def test_who_is_local_hides_each_round_in_a_report_of_its_own():
+    """Where a round moves numbers of its own, with noise of its own, they are the report of this round."""
+    registry, kinds = Registry(), set()
+    for name, model in registry.every("algorithms"):
+        if not (issubclass(model, Algorithm) and model.private):
+            continue
+        known = facts(registry, name, Size(2**12, 4))
+        tuned = registry.rebuilt("algorithms", {"name": name, **known["tuned"]})
+        setting = Size(2**12, 4).setting(tuned)
+        spent = leading(tuned.bounds(setting, tuned.stated_delta(setting) or 1e-6)).spent
+        assert model.local == getattr(spent, "fresh", False), name
+        assert (known["privacy"] == "local") == model.local, name
+        assert (LOCAL in block(tuned, setting)["notes"]) == model.local, name
+        kinds.add(known["privacy"])
+    assert kinds == {"central", "distributed", "local"}
+    every = {name for name, model in registry.every("algorithms") if getattr(model, "local", False)}
+    assert every >= {"dp_exp3_lap", "dp_exp2", "dp_reduction", "dp_lambda_lap", "dp_scrible", "ldp_ucb"}
+
+
+def test_blocks_of_a_local_base_are_not_local():
+    """The mean gain of a block needs all of its gains: the noise comes after."""
+    assert not make("mini_batch", tau=10, base=make("dp_exp3_lap", epsilon=2.0)).local
 
 
 def test_what_is_averaged_is_not_called_exact():

@@ -34,6 +34,20 @@ def test_one_parquet_file_has_the_rows_of_all_csvs(tmp_path):
     assert not list(tmp_path.glob("*.html"))
 
 
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("fig1", "--parquet fig1: a Parquet file ends in .parquet"),
+        ("all.csv", "--parquet all.csv: a Parquet file ends in .parquet"),
+        ("nowhere/all.parquet", "no such folder: nowhere"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path, monkeypatch, file, said):
+    monkeypatch.chdir(tmp_path)
+    result = call("report", ROOT / "results" / "heavy_scaling", "--parquet", file)
+    assert result.exit_code == 2 and said in result.stderr and not list(tmp_path.iterdir())
+
+
 def test_without_pyarrow_the_message_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = call("report", ROOT / "results" / "heavy_scaling", "--parquet", tmp_path / "x.parquet")

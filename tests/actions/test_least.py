@@ -2,10 +2,11 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
-from privbandits_cli.actions.least import GRID, STEP, Tried, least, measured
+from privbandits_cli.actions.least import GRID, STEP, Tried, doubts, least, measured
 from privbandits_cli.experiment.settings import Size
 from tests.cli import call
 from tests.conftest import foe, make, table_of
@@ -37,6 +38,32 @@ def test_a_target_beyond_all_epsilons_is_said_to_be_there():
     assert (at_once.epsilon, at_once.low, at_once.high) == (0.0, 0.0, 0.0)
     between = least(0.9, curve)  # the lower end reaches it, the mean does not
     assert between.epsilon == math.inf and 80 / 0.9 <= between.low <= 80 / 0.9 * STEP
+
+
+@pytest.mark.parametrize(
+    ("target", "guess", "said"),
+    [
+        (50.0, None, []),
+        (50.0, 51.0, []),
+        (50.0, 50.0, ["uniform play, which learns nothing, has a mean regret of 50"]),
+        (1e7, None, ["every ε reaches the target, down to 0.001"]),
+        (1e7, 2e6, ["uniform play"]),
+        (0.5, None, ["no ε up to 100 reaches the target: the least mean regret of those tried is 1"]),
+        (1.1, None, ["an end of the interval is beyond the ε that are tried"]),  # its upper end is 1.2 at ε = 100
+    ],
+)
+def test_an_answer_that_says_little_says_so(target, guess, said):
+    found = list(doubts(target, replace(least(target, curve), guess=guess)))
+    assert len(found) == len(said) and all(one.startswith(words) for one, words in zip(found, said, strict=True))
+
+
+def test_a_target_of_guessing_is_warned_of():
+    """Uniform play on C2 loses a quarter of a round on average, 25 in 100 rounds."""
+    words = ["tune", "dp_klucb", "--against", "bernoulli", "means=C2", "--arms", "5", "--horizon", "100"]
+    shown = call(*words, "--trials", "4", "--regret", "30").stdout
+    assert "Warning: uniform play, which learns nothing, has a mean regret of 2" in shown
+    found = json.loads(call(*words, "--trials", "4", "--regret", "30", "--json").stdout)
+    assert found["guess"] == pytest.approx(25, abs=5) and len(found["doubts"]) == 1
 
 
 @pytest.mark.usefixtures("no_figure")

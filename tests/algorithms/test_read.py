@@ -30,13 +30,17 @@ def test_what_was_read_is_said_where_and_only_where_it_was_not_the_paper(name):
     assert admitted == (model.read in ("code", "secondary")) or name == "dp_tsallis_switch"  # which is built on another
 
 
-def test_list_and_show_say_what_was_read():
+def test_list_and_show_say_what_was_read_and_whom_to_trust():
     def call(*words):
         return CliRunner().invoke(app, words).stdout
 
     assert "Read: the paper\n" in call("show", "exp3") and "Read: code; the paper" in call("show", "vpo")
     assert "Read: secondary sources" in call("show", "moss") and "Read:" not in call("show", "uniform")
     assert json.loads(call("show", "moss", "--json"))["read"] == "secondary"
-    listed = {entry["name"]: entry.get("read") for entry in json.loads(call("list", "algorithms", "--json"))}
+    every = json.loads(call("list", "algorithms", "--json"))
+    listed = {entry["name"]: entry.get("read") for entry in every}
     assert listed["exp3"] == "paper" and listed["bpo"] == "code" and listed["uniform"] is None
+    trust = {entry["name"]: entry.get("privacy") for entry in every}
+    assert (trust["dp_exp2"], trust["dp_se"], trust["dist_dp_se"]) == ("local", "central", "distributed")
+    assert trust["exp3"] is None and "proved; local\n" in call("show", "dp_exp3_lap")
     assert re.search(r"^moss +bandit +secondary ", call("list", "algorithms"), re.MULTILINE)

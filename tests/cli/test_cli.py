@@ -202,7 +202,7 @@ def test_show_prints_the_named_instances_with_their_means():
 
 def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
-    assert "ε = 243.3, proved\n  Theorem 3.2" in text and "at most 3,505" in text
+    assert "ε = 243.3, proved; local\n  Theorem 3.2" in text and "at most 3,505" in text
     text = call("show", "exp3_tau").stdout
     assert (
         "= 19" in text and "ε = 1.504, δ = 1.5e-11, proved" in text and "Lemma B: one draw's variance (Rényi)" in text

@@ -181,6 +181,17 @@ def test_committed_results_become_instances(played):
     assert all(one.mean.trials == 100 for one in c2.entries)
 
 
+def test_the_epsilon_of_a_person_is_not_compared_with_that_of_a_round():
+    assert not instances([committed() / "results" / "patients"])
+
+
+def test_noise_on_every_gain_is_local_privacy():
+    """At ε = 1 against the deterministic adversary, EXP3-τ and Batched HTINF are central, and two others are local."""
+    found = {one.adversary: one for one in instances([committed() / "results" / "state_of_the_art"])}
+    (row,) = (row for row in found["deterministic"].rows(Kind(2)) if row.epsilon == 1)
+    assert {"dp_exp2", "dp_exp3_lap"} <= set(names(row.entries)) and "batched_htinf" not in names(row.entries)
+
+
 def test_guessing_is_measured_or_follows_from_the_game(played):
     (c2,) = (one for one in played if one.rounds == 1_000_000)
     assert c2.guess == pytest.approx(1e6 * (0 + 0.125 + 0.25 + 0.375 + 0.5) / 5)

@@ -147,7 +147,7 @@ def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
         ]
         assert len(tau) == 2
         shown = table.table(replace(found, drawn=[*tau, *others])).remarks
-        assert shown == ("ε is that of a game, δ = 0.01, but for DP-EXP3-Lap (δ = 0)",)
+        assert shown == ("ε is that of a game, δ = 0.01, but for DP-EXP3-Lap (one report, δ = 0)",)
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_a_label_that_states_delta_is_not_told_it_again(tmp_path):
     path = tmp_path / "mixed.yaml"
     for label, told in (("EXP3-τ, δ = 1e-6", "EXP3-τ, δ = 1e-6"), ("blocks", "blocks (δ = 1e-6)")):
         blocks = f'{{name: exp3_tau, label: "{label}", tau: certified, epsilon: [1, 4], delta: 1e-6}}'
-        entries = f"[{blocks}, {{name: dp_exp3_lap, epsilon: [1, 4]}}, {{name: dp_klucb, epsilon: [1, 4]}}]"
+        entries = f"[{blocks}, {{name: dp_imed, epsilon: [1, 4]}}, {{name: dp_klucb, epsilon: [1, 4]}}]"
         text = MIXED.split("algorithms:")[0] + f"algorithms: {entries}\nsummary: {{centre: mean}}\n"
         path.write_text(text + "plot: {against: epsilon}\n")
         run.run(make_plan(load(path, ["horizon=100"])), Store(tmp_path / label), Engine(), 1, [])
@@ -227,7 +227,8 @@ def test_profiles_are_drawn_to_a_file(tmp_path, algorithms):
     path.write_text(MIXED)
     few = ["algorithms=[{name: dp_klucb, epsilon: [0.5, 2]}, {name: adac_ucb, rho: 0.1}]"]
     experiment = load(path, few if algorithms == "two" else [])
-    found = list(privacy.profiles(experiment))
+    found, without = privacy.profiles(experiment)
+    assert without == ({} if algorithms == "two" else {"KL-UCB": "not designed to be private"})
     every = ["dp_klucb"] * 2 + ["adac_ucb"] * 2 + ["dp_ucb"] * 4 + ["ldp_ucb"] * 2
     assert [one.algorithm for one in found] == (every[:3] if algorithms == "two" else every)
     for one in found:
@@ -239,6 +240,26 @@ def test_profiles_are_drawn_to_a_file(tmp_path, algorithms):
     assert done.exit_code == 0 and "ε" in (tmp_path / "profile.svg").read_text()
     wrong = call("privacy", path, one, "--plot", tmp_path / "profile.gif")
     assert wrong.exit_code == 2 and "unknown format 'gif'" in wrong.stderr
-    none = [own._replace(epsilon=own.epsilon * np.nan) for own in found]
-    with pytest.raises(ValueError, match="no ε is proved for any of these algorithms"):
-        profile.figure(none)
+
+
+@pytest.mark.usefixtures("no_figure", "plainly")
+def test_who_plays_without_noise_is_a_level_like_those_without_privacy(tmp_path):
+    path = tmp_path / "mixed.yaml"
+    entries = "[{name: dp_klucb, epsilon: [0.5, 2]}, {name: adac_ucb, rho: 1e9, label: silent}]"
+    path.write_text(MIXED.split("algorithms:")[0] + f"algorithms: {entries}\nsummary: {MIXED.split('summary: ')[1]}")
+    run.run(make_plan(load(path, SHORT)), Store(tmp_path / "out"), Engine(), 1, [])
+    (lines,) = table.read(tmp_path / "out").panels.values()
+    assert {line.algorithm: (line.level, line.x.tolist()) for line in lines} == {
+        "dp_klucb": (False, [0.5, 2.0]),
+        "adac_ucb": (True, [0.5, 2.0]),
+    }
+
+
+def test_who_has_no_profile_is_said(tmp_path):
+    path, drawn = tmp_path / "mixed.yaml", tmp_path / "profile.svg"
+    path.write_text(MIXED)
+    algorithms = "algorithms=[ucb1, {name: dp_klucb, epsilon: 1}]"
+    done = call("privacy", path, algorithms, "--plot", drawn)
+    assert done.exit_code == 0 and "UCB1 (not designed to be private)" in done.stderr and "DP-KLUCB" not in done.stderr
+    none = call("privacy", path, "algorithms=[ucb1]", "--plot", drawn)
+    assert none.exit_code == 2 and "no ε is proved for any of these algorithms" in none.stderr
