@@ -266,6 +266,11 @@ MUTANTS = (
     Mutant(
         "gains not truncated", "ldp_robust_ucb, bits", {"gain if abs(gain) <= bound else 0.0, state": "gain, state"}
     ),
+    Mutant(
+        "α in the chance alone",
+        "ldp_robust_ucb, bits",
+        {"min(bound, state.limit)": "bound", "ratio * bound": "ratio * min(bound, state.limit)"},
+    ),
     Mutant("true gains in the sums", "ldp_robust_ucb, bits", {"] += report(": "] += 0.01 * gain + report("}),
     Mutant("B for 2B in a tree", "dp_robust_ucb", noise("0.5 * {}")),
     Mutant(

@@ -12,6 +12,7 @@ from privbandits_cli.games.players import Algorithm, Contexts, Setting
 from privbandits_cli.plugins.registry import Registry
 
 ARMS = Setting(2**14, 4)
+HEAVY = Setting(2**14, 4, v=1.0, u=1.0)  # gains may be of any size
 TWO = Setting(2**14, 2)  # each arm is played in thousands of rounds, whatever the noise
 FEW = Setting(2**10, 4)  # most of them first pulls
 LONG = Setting(2**18, 4)  # for an arm to become rare
@@ -89,7 +90,7 @@ CORRECT = {
     "ldp_robust_se, α": subject("ldp_robust_se", variant="α = 0.05", epsilon=1.0, alpha=0.05),
     "ldp_robust_ucb": subject("ldp_robust_ucb", epsilon=1.0),
     "ldp_robust_ucb, α": subject("ldp_robust_ucb", variant="α = 0.5", epsilon=1.0, alpha=0.5),
-    "ldp_robust_ucb, bits": subject("ldp_robust_ucb", variant="bits", epsilon=1.0, report="bernoulli", alpha=0.5),
+    "ldp_robust_ucb, bits": subject("ldp_robust_ucb", HEAVY, "bits", epsilon=1.0, report="bernoulli", alpha=0.5),
     "ldp_ucb": subject("ldp_ucb", epsilon=1.0),
     "ldp_ucb, bits": subject("ldp_ucb", variant="bits", epsilon=1.0, report="bernoulli"),
     "adap_tt": subject("adap_tt", SURE, epsilon=1.0),
