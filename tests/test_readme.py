@@ -765,6 +765,10 @@ def test_experts_at_equal_privacy():
         means.setdefault(row["algorithm"], []).append(float(row["mean"]))
     slopes = [np.polyfit(np.log([2**14, 2**16, 2**18]), np.log(own), 1)[0] for own in means.values()]
     assert states(LINEAR, "with slopes from {} to {}.", f"{min(slopes):.2f}", f"{max(slopes):.2f}")
+    last = {name: f"{own[-1]:,.0f}" for name, own in means.items()}
+    words = "after 2^18 rounds DP-FTRL has {}, and FTRL without privacy {}. Of the {} of RW-FTPL"
+    assert states(LINEAR, words, last["dp_ftrl"], last["ftrl"], last["rw_ftpl"])
+    assert states(LINEAR, "forgets all but the last epoch and has {},", last["rnm_ftnl"])
 
 
 def test_all_kinds_of_privacy_on_one_axis():

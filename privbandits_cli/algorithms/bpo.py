@@ -1,4 +1,4 @@
-"""BPO in batches, with a private regression oracle: policy optimisation with bonuses, by all predictors so far.
+"""BPO in batches (Attias et al. 2026): policy optimisation with bonuses, by all private predictors so far.
 
 f_j(a) is the loss of arm a that predictor j predicts: 0 is the highest reward and 1 the lowest. The predictor is fitted
 to the N_j = 2^(j-1) records of batch j, with which T_j = 2^j - 1 rounds are over. In each round, all predictors are
@@ -13,8 +13,8 @@ D_j(a) is how often arm a would have been played in earlier rounds with these ar
 All predictors are released, and each record is in the batch of one. So the arms of later rounds follow from releases,
 of which one depends on the record, and ε is not divided.
 
-We know this rule from the code of the benchmark private-contextual-bandits (`mechanisms.batches`). It cites Levy &
-Mansour 2026, which we have not read.
+We know this rule from the paper's code, private-contextual-bandits (`mechanisms.batches`). The code follows Levy &
+Mansour 2026, who have bonuses and no privacy. We have not read the papers, only their abstracts.
 """
 
 import numpy as np

@@ -103,7 +103,9 @@ class Parameters(Optimist):
         return noised(one, delta, source, "report", view, surely=one.part(share), neighbours=neighbours)
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Noisy("sums", canary) if self.report == "laplace" else views.Release(canary=canary)
+        if self.report == "laplace":
+            return views.Noisy("sums", canary)
+        return views.Release() if setting.v is None else views.Release(canary=canary)
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

@@ -1,4 +1,4 @@
-"""VPO in batches, with a private regression oracle: averaged policy optimisation by one predictor.
+"""VPO in batches (Attias et al. 2026): vanilla policy optimisation by one private predictor, averaged.
 
 f(a) is the predicted loss of arm a: 0 is the highest reward and 1 the lowest. If the predictor was fitted to B records,
 arm a is played with the average over k = 0, ..., B - 1 of the probabilities proportional to e^(-k η f(a)). These are
@@ -6,8 +6,10 @@ the iterates of mirror descent on f from uniform play. η = η0 min(1/K, 1/√(K
 
 We draw k uniformly, which plays each arm with the same probability as the average, in a time that does not depend on B.
 
-We know this rule from the code of the benchmark private-contextual-bandits (`mechanisms.batches`). It cites Levy &
-Mansour 2026, which we have not read.
+We know this rule from the paper's code, private-contextual-bandits (`mechanisms.batches`). The code follows Levy &
+Mansour 2026. We have not read the papers, only their abstracts. That of Attias et al. states a regret of order
+√(K T ln|F|) for a finite class F of predictors, one of which is right, and of √(K T ln|F|)(1 + ε^(-1/2)) with pure ε,
+both up to logarithms.
 """
 
 import numpy as np

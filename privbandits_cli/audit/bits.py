@@ -1,8 +1,9 @@
 """Audit of reports of one bit: `released` has one value if `rng.uniform` is below a chance, and another one above it.
 
-The chance depends on the gain. The audit finds it by bisection, to the last digit, so no statistics are needed. Game B
-has other gains than game A. In each round the audit moves the uniform number of B to the side of B's own chance on
-which B reports as A does.
+The chance depends on the gain. The audit finds it by bisection, to the last digit, so no statistics are needed. Gains
+lie in the canary's range; of a learner whose gains may have any size, the audit also tries larger ones. Game B has
+other gains than game A. In each round the audit moves the uniform number of B to the side of B's own chance on which B
+reports as A does.
 
 - Both games must then play the same arms. Otherwise gains act by another way than the reports.
 - The cost of a gain is the largest ln p/p', for the chances p and p' of either bit with two gains.
@@ -15,16 +16,18 @@ import numpy as np
 
 from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
-from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, Deal, answers_of, compiled
+from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, POWERS, Deal, answers_of, compiled, ranges_of
 from privbandits_cli.audit.target import Target, choice, trial
 from privbandits_cli.audit.twins import carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
 from privbandits_cli.games.bandit import Floats
-from privbandits_cli.games.views import Release
+from privbandits_cli.games.views import Release, unit
 from privbandits_cli.numerics.jit import Records, unbound
 
 chance: Any = unbound  # these are bound when a loop is compiled
+ranges: Any = unbound
 answers: Any = unbound
+WIDE = False  # whether gains may lie outside the canary's range
 
 LONGEST = 2**16  # rounds of a game
 LAST = 1.0 - 2.0**-53  # the largest uniform number
@@ -71,22 +74,29 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
                 return ARM, t, uniform[t, j]
             if again != arm:
                 return NUMBER, t, u
-        gain, other = first[t, columns[arm]], second[t, columns[arm]]
+        low, high = ranges(states, 0)
+        gain = low + (high - low) * first[t, columns[arm]]
+        other = low + (high - low) * second[t, columns[arm]]
         own, theirs = chance(states, 0, arm, gain, z), chance(states, 1, arm, other, z)
         ends = trial(states, 0, arm, gain, 0.0, z), trial(states, 0, arm, gain, LAST, z)
         for j in range(uniform.shape[1]):
             if trial(states, 0, arm, gain, uniform[t, j], z) != (ends[0] if uniform[t, j] < own else ends[1]):
                 return SEVERAL, t, u
-        others = chance(states, 0, arm, 0.0, z), chance(states, 0, arm, 1.0, z), chance(states, 0, arm, other, z), own
-        low, high = min(others), max(others)
+        others = chance(states, 0, arm, low, z), chance(states, 0, arm, high, z), chance(states, 0, arm, other, z), own
+        least, most = min(others), max(others)
+        if WIDE:
+            power, width = 2.0 ** (t % POWERS - 10.0), high - low
+            for g in (0.0, low - 999.0 * width, high + 999.0 * width, -power, power):
+                found = chance(states, 0, arm, g, z)
+                least, most = min(least, found), max(most, found)
         if abs(chance(states, 1, arm, gain, z) - own) > ROUNDING:
             return BEFORE, t, u
         for game in range(2):
             values = trial(states, game, arm, other, 0.0, z), trial(states, game, arm, other, LAST, z)
             if values != ends:
                 return VALUES, t, u
-        with_first = high / max(low, 1.0 - LAST)
-        with_last = (1.0 - low) / max(1.0 - high, 1.0 - LAST)
+        with_first = most / max(least, 1.0 - LAST)
+        with_last = (1.0 - least) / max(1.0 - most, 1.0 - LAST)
         costs[t] = np.log(max(with_first, with_last))
         moved = min(theirs * u / own if u < own else 1.0 - (1.0 - theirs) * ((1.0 - u) / (1.0 - own)), LAST)
         reported = trial(states, 0, arm, gain, u, z)
@@ -106,7 +116,9 @@ def audit_bits(target: Target[Release]) -> Audit:
     """Whether arms follow from the reports alone, and whether a report reveals more about its gain than ε allows."""
     rounds, loops = int(min(target.setting.horizon, LONGEST)), compiled(target)
     steps = {"choice": loops.choice, "trial": loops.trial}
-    loop = target.loop(follow, **steps, answers=answers_of(target), chance=target.call(chance_of_first, **steps))
+    calls = {"chance": target.call(chance_of_first, **steps), "ranges": ranges_of(target)}
+    wide = not target.algorithm.bounded and target.view.canary is not unit
+    loop = target.loop(follow, **steps, **calls, answers=answers_of(target), WIDE=wide)
     made = pairs(rounds, target)[: 3 + min(ARMS, target.setting.n_arms)]
     games = f"pairs of games of {rounds:,} rounds with equal reports"
     words, later = f"{target.claim} of each report of one bit, by itself", like_these(rounds, target.setting.horizon)

@@ -375,12 +375,17 @@ class Loops(NamedTuple):
     trial: Callable[..., float]
 
 
+def ranges_of(target: Target[View]) -> Any:
+    """The compiled range of the next gain."""
+    return target.call(range_of_canary, BOUNDED=target.algorithm.bounded)
+
+
 def compiled(target: Target[View]) -> Loops:
     """The loops with the steps of a target."""
     kept, bounded = isinstance(target.view, Noisy), target.algorithm.bounded
     watch = target.loop(observe_value if kept else observe_release)
     calls = {
-        "ranges": target.call(range_of_canary, BOUNDED=bounded),
+        "ranges": ranges_of(target),
         "choice": target.call(choose_on_copy),
         "trial": target.call(observe_on_copy, observe=watch),
     }

@@ -6,8 +6,8 @@ a record acts on later arms through one release alone, and all releases together
 is not divided.
 A learner's file has the step `probabilities(state, f, out)` of the predictions f, and `choose` draws an arm with them.
 
-This is the protocol of a benchmark of 2026, the repository private-contextual-bandits of alex-rbch, which plays 100
-tables with classes. Elsewhere it is called the benchmark.
+This is the protocol of the experiments of Attias et al. 2026, whose code, private-contextual-bandits, plays 100 tables
+with classes. Elsewhere it is called the benchmark.
 """
 
 import math

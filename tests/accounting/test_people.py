@@ -10,12 +10,13 @@ from scipy import integrate, optimize, stats
 from privbandits_cli.accounting import gaussian, toeplitz, trees
 from privbandits_cli.accounting.guarantee import Guarantee, group
 from privbandits_cli.accounting.releases import Release
-from privbandits_cli.convex.spaces import Simplex
+from privbandits_cli.convex.spaces import Simplex, Sphere
 from privbandits_cli.games import bandit, linear
 from privbandits_cli.games.players import Contexts, Setting, papers_delta
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import counters
 from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, make, some
 
 GAME = Setting(2**12, 4)
@@ -148,6 +149,13 @@ def test_rounds_of_one_person_cost_more_than_of_several_and_at_most_m_times_as_m
     for items in (2, 5, 30):
         factor = counter.growth(items)
         assert math.sqrt(items) < factor <= items * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("name", "law"), [("honaker", "gaussian"), ("negative_digits", "laplace")])
+def test_counters_of_which_nothing_better_is_proved_cost_m_times_as_much(name, law):
+    """Their noise does not follow from the nodes that hold the rounds."""
+    for rounds in (2, 30, 63):
+        assert counters.counter(name, 63, law).growth(rounds) == pytest.approx(rounds, rel=1e-12)
 
 
 # ------------------------------------------------------------------------------------------ three algorithms by hand
@@ -286,6 +294,28 @@ def test_a_person_costs_more_than_a_round_and_attacks_stay_below(name, given, ga
     pure = [b for b in algorithm.of_person(people(4, game), delta) if not b.lower and b.delta == 0]
     singles = [b for b in algorithm.bounds(game, delta) if not b.lower and b.delta == 0]
     assert all(b.epsilon <= 4 * a.epsilon * (1 + 1e-12) for a, b in zip(singles, pure, strict=True))
+
+
+NOISED = {"dp_exp2", "dp_exp3_lap", "dp_lambda_lap", "dp_reduction", "dp_scrible"}  # a number for each gain or loss
+GAMES = {
+    "bandit": GAME,
+    "best_arm": GAME._replace(confidence=0.9),
+    "contextual": GAME._replace(contexts=Contexts(3, reward=1.0, fixed=True)),
+    "linear": GAME._replace(space=Sphere(4)),
+}
+
+
+def test_only_what_hides_one_round_by_itself_is_composed():
+    """A number that holds several rounds may hold all of a person: only reports and single gains have fresh noise."""
+    composed = {name: set[bool]() for name in dict(Registry().every("algorithms"))}
+    for name, model in Registry().every("algorithms"):
+        game = SPACE if name in ("rnm_ftnl", "shrinking_dartboard") else GAMES[model.game]
+        for bound in make(name).tuned(game).bounds(game, 1e-6):
+            if isinstance(bound.spent, Release) and not bound.lower:
+                composed[name].add(bound.spent.fresh)
+    local = {name for name, model in Registry().every("algorithms") if model.local}
+    assert {name for name, fresh in composed.items() if True in fresh} == local | NOISED
+    assert not any(fresh == {True, False} for fresh in composed.values())
 
 
 @pytest.mark.slow

@@ -45,6 +45,11 @@ def twice(line: str, number: str = "rng.laplace") -> dict[str, str]:
     return noise("number", number) | before(line, *lines)
 
 
+def passing(bound: str) -> str:
+    """A gain that is infinite beyond this bound, as one that stands for an outlier in place of the report."""
+    return f"(gain if abs(gain) <= {bound} else 1e999 * gain)"
+
+
 FIRST, FIRST_ARM, FIRST_PLACE, ODD = "state.kept == 0.0", "arm == 0", "state.place == 0", "state.epoch % 2 == 1"
 BY_GAIN, LATE, COUNT = "(0.5 if gain > 0.5 else 1.0) * {}", "(0.0 if state.t > 1000 else {})", "state.kept += 1.0"
 REDUCTION, LAP, BLOCKS = "algorithms.dp_reduction", "algorithms.dp_lambda_lap", "algorithms.mini_batch"
@@ -90,6 +95,7 @@ BLOCK_LATE = noise("(0.0 if state.kept > 1000 else {})") | before(BLOCK, COUNT)
 ONES = "if state.plays[i] > 8 and state.totals[i] > 0.9 * state.plays[i]:"
 TRUE_SHARE = before("        shape(state, i", ONES, "    return i")
 REDRAWN = before(TIME, "state.noise[:] = 0.0")
+UNCUT = "(gain if gain**2 <= state.u * state.epsilon * (state.cycles / state.log) ** 0.5 else 0.0)"  # v = 1
 COUNTED = {BEHIND: f"{BEHIND}\n    state.t += state.t > 1000 and gain > 0.5"}
 TRUE_LEADER = before("    log_t =", "if state.t > 1000:", "    return int(np.argmax(state.sums))")
 FORGOTTEN = before(CLOSED, "if n % 1000 == 0:", "    state.noise[arm, :] = 0.0")
@@ -244,14 +250,34 @@ MUTANTS = (
     Mutant("older gains not dropped", "lazy_dp_ts", {"        state.totals[arm] = 0.0\n": ""}),
     Mutant("the true share decides", "lazy_dp_ts", TRUE_SHARE),
     Mutant("B for 2B on a report", "ldp_robust_se", {"2.0 * state.bound": "state.bound"}),
+    Mutant("gains cut at the B without α", "ldp_robust_se, α", {"= cut(state, gain)": f"= {UNCUT}"}),
+    Mutant(
+        "gains beyond B pass as outliers", "ldp_robust_se, α", {"noisy, gain,": f"noisy, {passing('state.bound')},"}
+    ),
     Mutant("report not used", "ldp_robust_se", {"report(state, gain, rng), 0.0": "cut(state, gain), 0.0"}),
     Mutant("B for 2B on a report", "ldp_robust_ucb", noise("0.5 * {}")),
+    Mutant(
+        "α in the noise alone",
+        "ldp_robust_ucb, α",
+        {"min(bound, state.limit)": "bound", "scale * bound": "scale * min(bound, state.limit)"},
+    ),
+    Mutant("gains beyond B pass as outliers", "ldp_robust_ucb, α", {"clean, gain,": f"clean, {passing('bound')},"}),
     Mutant("the chance of a larger ε", "ldp_robust_ucb, bits", {"divide(kept, end)": "divide(kept, 0.75 * end)"}),
     Mutant(
         "gains not truncated", "ldp_robust_ucb, bits", {"gain if abs(gain) <= bound else 0.0, state": "gain, state"}
     ),
+    Mutant(
+        "α in the chance alone",
+        "ldp_robust_ucb, bits",
+        {"min(bound, state.limit)": "bound", "ratio * bound": "ratio * min(bound, state.limit)"},
+    ),
     Mutant("true gains in the sums", "ldp_robust_ucb, bits", {"] += report(": "] += 0.01 * gain + report("}),
     Mutant("B for 2B in a tree", "dp_robust_ucb", noise("0.5 * {}")),
+    Mutant(
+        "gains cut at the B without α",
+        "dp_robust_ucb, α",
+        {"if abs(gain) <= bound": "if abs(gain) <= state.bound * (n / grown)"},
+    ),
     Mutant("log for levels in a tree", "dp_robust_ucb", noise(f"{LEVELS} * {{}}")),
     Mutant("noise redrawn for every sum", "dp_robust_ucb", REDRAWN),
     Mutant("no noise late", "ldp_ucb", noise(LATE)),

@@ -12,6 +12,7 @@ from privbandits_cli.games.players import Algorithm, Contexts, Setting
 from privbandits_cli.plugins.registry import Registry
 
 ARMS = Setting(2**14, 4)
+HEAVY = Setting(2**14, 4, v=1.0, u=1.0)  # gains may be of any size
 TWO = Setting(2**14, 2)  # each arm is played in thousands of rounds, whatever the noise
 FEW = Setting(2**10, 4)  # most of them first pulls
 LONG = Setting(2**18, 4)  # for an arm to become rare
@@ -76,6 +77,7 @@ CORRECT = {
     "dp_robust_se": subject("dp_robust_se", epsilon=1.0, constants=0.05),
     "dp_robust_se, α": subject("dp_robust_se", variant="α = 0.05", epsilon=1.0, constants=0.05, alpha=0.05),
     "dp_robust_ucb": subject("dp_robust_ucb", TWO, epsilon=1.0),
+    "dp_robust_ucb, α": subject("dp_robust_ucb", TWO, "α = 0.05", epsilon=1.0, alpha=0.05),
     "dp_se": subject("dp_se", epsilon=1.0),
     "dp_ts": subject("dp_ts", epsilon=0.5),
     "dp_ucb": subject("dp_ucb", epsilon=1.0, bonus="azize"),
@@ -85,8 +87,10 @@ CORRECT = {
     "dp_tsallis_switch": subject("dp_tsallis_switch", epsilon=0.5),
     "lazy_dp_ts": subject("lazy_dp_ts", epsilon=0.5),
     "ldp_robust_se": subject("ldp_robust_se", epsilon=1.0),
+    "ldp_robust_se, α": subject("ldp_robust_se", variant="α = 0.05", epsilon=1.0, alpha=0.05),
     "ldp_robust_ucb": subject("ldp_robust_ucb", epsilon=1.0),
-    "ldp_robust_ucb, bits": subject("ldp_robust_ucb", variant="bits", epsilon=1.0, report="bernoulli", alpha=0.05),
+    "ldp_robust_ucb, α": subject("ldp_robust_ucb", variant="α = 0.5", epsilon=1.0, alpha=0.5),
+    "ldp_robust_ucb, bits": subject("ldp_robust_ucb", HEAVY, "bits", epsilon=1.0, report="bernoulli", alpha=0.5),
     "ldp_ucb": subject("ldp_ucb", epsilon=1.0),
     "ldp_ucb, bits": subject("ldp_ucb", variant="bits", epsilon=1.0, report="bernoulli"),
     "adap_tt": subject("adap_tt", SURE, epsilon=1.0),
