@@ -288,18 +288,19 @@ class Games(driver.Games):
         self.room, self.nothing = room, nothing
 
     @classmethod
-    def loop(cls, match: Match, algorithm: players.Algorithm) -> Loop:
+    def loop(cls, match: Match, algorithm: players.Algorithm, lone: bool = False) -> Loop:
         assert isinstance(match.adversary, Adversary)
-        return cls.form(algorithm, match.setting, known=match.adversary.mean_gains(match.setting) is not None)
+        known = match.adversary.mean_gains(match.setting) is not None
+        return cls.form(algorithm, match.setting, lone, known)
 
     @classmethod
-    def form(cls, algorithm: players.Algorithm, setting: Setting, known: bool = False) -> Loop:
-        """The loop of a tuned algorithm in lockstep, or the reason why it has none."""
+    def form(cls, algorithm: players.Algorithm, setting: Setting, lone: bool = False, known: bool = False) -> Loop:
+        """The loop of a tuned algorithm in lockstep, or the reason why it has none; lone: for one trial."""
         if setting.n_arms > MANY:
             return Loop(None, f"there are more than {MANY:,} arms")
         layout, wanted = cls.first(algorithm, setting).dtype, asked(algorithm, setting)
         axes = tuple(axis(wanted.get(kind, One())) for kind in Numbers._fields)
-        return cls.in_lockstep(composition(algorithm), layout, WIDTH, setting.n_arms, axes, known)
+        return cls.in_lockstep(composition(algorithm), layout, 1 if lone else WIDTH, setting.n_arms, axes, known)
 
     @staticmethod
     def in_lockstep(modules: tuple[str, ...], layout: Any, width: int, n_arms: int, axes: Any, known: bool) -> Loop:

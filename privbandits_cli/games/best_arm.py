@@ -200,8 +200,8 @@ class Games(bandit.Games):
         self.arms = means
 
     @classmethod
-    def loop(cls, match: Match, algorithm: players.Algorithm) -> Loop:
-        return cls.form(algorithm, match.setting)
+    def loop(cls, match: Match, algorithm: players.Algorithm, lone: bool = False) -> Loop:
+        return cls.form(algorithm, match.setting, lone)
 
     @staticmethod
     def in_lockstep(modules: tuple[str, ...], layout: Any, width: int, n_arms: int, axes: Any, known: bool) -> Loop:

@@ -313,16 +313,16 @@ class Games(driver.Games):
         self.ahead = self.events[0] is None and self.adversary.on_demand() is None
 
     @classmethod
-    def loop(cls, match: Match, algorithm: players.Algorithm) -> Loop:
+    def loop(cls, match: Match, algorithm: players.Algorithm, lone: bool = False) -> Loop:
         adversary = match.adversary
         assert isinstance(adversary, Adversary)
         ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
         own = guards.is_own(adversary)  # trials of such a file may share a source of arms, so they play alone
-        return cls.form(algorithm, match.setting) if ahead and not own else NONE
+        return cls.form(algorithm, match.setting, lone) if ahead and not own else NONE
 
     @staticmethod
-    def form(algorithm: players.Algorithm, setting: Setting) -> Loop:
-        """The loop of a tuned algorithm in lockstep, or the reason why it has none.
+    def form(algorithm: players.Algorithm, setting: Setting, lone: bool = False) -> Loop:
+        """The loop of a tuned algorithm in lockstep, or the reason why it has none; lone: for one trial.
 
         The states of WIDTH trials, and with many coordinates the arms of a round, must stay in the cache.
         """
@@ -330,9 +330,9 @@ class Games(driver.Games):
         states, many = WIDTH * guards.first_state(algorithm, setting).nbytes, d > ellipsoid.FEW
         if states > STATES[many] or (many and 8 * WIDTH * k * (d + 1) > ARMS):
             return Loop(None, "the states, or the arms of a round, take too much memory")
-        layout = _first_record(algorithm, setting).dtype
+        layout, width = _first_record(algorithm, setting).dtype, 1 if lone else WIDTH
         # the first level of LLVM is enough: the code of a round is long, and higher levels make it no faster
-        return lockstep.loop(play_round, "contextual", composition(algorithm), layout, WIDTH, d, k, quick=True)
+        return lockstep.loop(play_round, "contextual", composition(algorithm), layout, width, d, k, quick=True)
 
     def most_rounds(self) -> int:
         width = 8 * len(self.trials) * self.setting.n_arms * (self.setting.known().dimension + 1)

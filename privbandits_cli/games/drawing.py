@@ -108,11 +108,11 @@ def filled(
     states: a record `[1]` of each trial. kind: the type of the numbers, f for floats or u for unsigned integers. own:
     the fields of these records that differ between trials before the first row.
     """
-    n = len(states)
-    loop = _together(step, states[0].dtype, shape, kind, own) if n % WIDTH == 0 else lockstep.NONE
+    n, width = len(states), 1 if len(states) == 1 else WIDTH
+    loop = _together(step, states[0].dtype, width, shape, kind, own) if n % width == 0 else lockstep.NONE
     if loop.play is None:
         return partial(_one_by_one, _alone(step), states, shape)
-    words, play = spread(np.concatenate(states), loop.layout, WIDTH), loop.play
+    words, play = spread(np.concatenate(states), loop.layout, width), loop.play
 
     def fill(out: NDArray[Any]) -> None:
         assert out.flags.c_contiguous, "a copy of the table would be filled"
@@ -142,11 +142,11 @@ def play_alone(states: Records, layers: Records, rows: NDArray[Any]) -> None:
 
 
 @kept
-def _together(step: Row, layout: Any, shape: tuple[int, ...], kind: str, own: tuple[str, ...]) -> Loop:
+def _together(step: Row, layout: Any, width: int, shape: tuple[int, ...], kind: str, own: tuple[str, ...]) -> Loop:
     """The loop of a step in lockstep."""
     words, table = in_words(layout), (shape, kind, own)
-    program = lambda code: code.table(Step(step), WIDTH, words, *table)  # noqa: E731
-    return lockstep.bound(Step(step), words, WIDTH, program, 0, table)
+    program = lambda code: code.table(Step(step), width, words, *table)  # noqa: E731
+    return lockstep.bound(Step(step), words, width, program, 0, table)
 
 
 @kept

@@ -51,8 +51,11 @@ class Games(ABC):
 
     @classmethod
     @abstractmethod
-    def loop(cls, match: Match, algorithm: Algorithm) -> Loop:
-        """The loop in which an algorithm plays this match in lockstep, or the reason why it has none."""
+    def loop(cls, match: Match, algorithm: Algorithm, lone: bool = False) -> Loop:
+        """The loop in which an algorithm plays this match in lockstep, or the reason why it has none.
+
+        lone: for one trial, without a vector.
+        """
 
     @classmethod
     def together(cls, match: Match) -> int:
@@ -162,8 +165,9 @@ def _play_group(games: type[Games], match: Match, wanted: Sequence[int], block: 
 
     Copies of the last trial complete a vector, because a whole vector takes no longer than a part of it.
     """
-    loops = [games.loop(match, algorithm) if several else NONE for algorithm in match.algorithms]
-    spare = -len(wanted) % games.width if any(loop.play for loop in loops) else 0
+    lone = len(wanted) == 1
+    loops = [games.loop(match, algorithm, lone) if several else NONE for algorithm in match.algorithms]
+    spare = -len(wanted) % games.width if not lone and any(loop.play for loop in loops) else 0
     trials = [*wanted, *[wanted[-1]] * spare]
     group, checkpoints = games(match, trials, len(wanted), block), match.checkpoints
     seats = [

@@ -261,18 +261,19 @@ class Games(driver.Games):
         self.gains = np.zeros((wanted, 1 + self.setting.switches, n, 1))  # of sequences of experts, whose gain is -loss
 
     @classmethod
-    def loop(cls, match: Match, algorithm: players.Algorithm) -> Loop:
+    def loop(cls, match: Match, algorithm: players.Algorithm, lone: bool = False) -> Loop:
         # trials of a user's adversary may share a source of losses, so they play alone
-        return NONE if guards.is_own(match.adversary) else cls.form(algorithm, match.setting)
+        return NONE if guards.is_own(match.adversary) else cls.form(algorithm, match.setting, lone)
 
     @staticmethod
-    def form(algorithm: players.Algorithm, setting: Setting) -> Loop:
-        """The loop of a tuned algorithm in lockstep, or the reason why it has none."""
+    def form(algorithm: players.Algorithm, setting: Setting, lone: bool = False) -> Loop:
+        """The loop of a tuned algorithm in lockstep, or the reason why it has none; lone: for one trial."""
         assert isinstance(algorithm, Algorithm)
         if _bytes(algorithm, setting) > STATES:
             return Loop(None, "the states take too much memory")
         layout, full = _first_record(algorithm, setting).dtype, algorithm.feedback == "full"
-        return lockstep.loop(play_round, "linear", composition(algorithm), layout, WIDTH, setting.n_arms, FULL=full)
+        width = 1 if lone else WIDTH
+        return lockstep.loop(play_round, "linear", composition(algorithm), layout, width, setting.n_arms, FULL=full)
 
     @classmethod
     def together(cls, match: Match) -> int:
