@@ -46,7 +46,7 @@ def loops(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Games of one round and one algorithm, which together need every loop that the chunks need, each once."""
     found: dict[object, Chunk] = {}
     for chunk in chunks:
-        together = GAMES[chunk.match.game].Games.together(chunk.match)
+        together = GAMES[chunk.match.game].Games.together(chunk.match) if len(chunk.trials) > 1 else 1
         parts = chunk.trials[:together], chunk.trials[len(chunk.trials) // together * together :]
         for algorithm, key in zip(chunk.match.algorithms, chunk.keys, strict=True):
             once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))

@@ -194,6 +194,8 @@ class Plan:
         share = matches // (4 * jobs)
         if horizon * together >= enough:  # in a long game it counts that a few trials take as long as `together`
             share = max(share, min(together, math.ceil(matches / jobs)))
+        else:  # in a short one, that a trial by itself needs code of its own
+            share = max(share, 2)
         size = max(1, min(worthwhile, share))
         if size >= len(self.span):
             return size

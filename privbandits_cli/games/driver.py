@@ -155,7 +155,7 @@ def play(games: type[Games], match: Match, trials: Sequence[int], block: int, wi
     block: rounds of a block, at most; width: trials of a group, at most. Both change only the speed. With a width of 1
     each trial is played alone.
     """
-    width = min(width, games.together(match))
+    width = min(width, games.together(match)) if len(trials) > 1 else width
     groups = [trials[first : first + width] for first in range(0, len(trials), width)]
     return np.concatenate([_play_group(games, match, group, block, width > 1) for group in groups], axis=1)
 
