@@ -177,7 +177,7 @@ def _play_group(games: type[Games], match: Match, wanted: Sequence[int], block: 
     found, tables = np.empty((len(seats), len(wanted), len(checkpoints) + len(games.extra))), group.tables()
     playing = dict(enumerate(seats))
     for rounds in group.blocks():
-        if not playing:
+        if seats and not playing:
             break
         table = next(tables)
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
