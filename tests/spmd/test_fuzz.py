@@ -16,7 +16,7 @@ from tests.spmd.playing import GAMES, ROUNDS, Alone, game_of, one_by_one, other_
 from tests.spmd.programs import Writer
 from tests.spmd.test_steps import file_of
 
-FEW, MANY, PARTS = 40, 2000, 8  # programs, each of four random functions
+FEW, MANY, PARTS = 40, 2000, 40  # programs, each of four random functions
 NAMED = {  # of the first programs none finds these bugs
     "a continue leaves the loop": (
         "for i in range(5):\n    if state.f[i & 3] > rng.uniform:\n        continue\n    state.x += rng.uniform"
