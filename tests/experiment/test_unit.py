@@ -180,6 +180,7 @@ def test_the_ledger_of_a_person():
     text = call("privacy", "x.yaml")
     flat = " ".join(text.split())
     assert "unit: one person, in at most 4 rounds" in flat and "unit: one round" not in flat
+    assert flat.count("neighbours: the gains of each round of one person replaced;") == 2 and "of one round" not in flat
     assert "4 rounds may move the same numbers" in flat and "composed over 4 rounds" in flat
     assert "- One round by itself: ε = 0.5 (a gain is in one noisy sum)." in flat
     one = call("privacy", "x.yaml", "unit=null")
