@@ -11,6 +11,7 @@ Status = Literal["paper", "proved", "exact", "numeric"]
 
 LEAST_DELTA = 1e-280  # the least δ at which group privacy looks for the guarantee of one round
 MEANINGLESS = 20.0  # an epsilon above it lets a single round change a likelihood 5e8-fold
+NO_NOISE = 1e6  # a larger ε is that of an algorithm which is played without noise
 
 
 class Spent(Protocol):

@@ -1,5 +1,6 @@
 """The measured curves of a results folder as a figure shows them: sorted into panels and lines."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -7,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from privbandits_cli.accounting.guarantee import NO_NOISE
 from privbandits_cli.analysis.folder import read_config
 from privbandits_cli.analysis.measured import AGAIN, Measured, curves_of
 from privbandits_cli.experiment.keys import Plot
@@ -66,15 +68,19 @@ class Curves:
         return [sorted(line, key=lambda curve: float(curve.swept.get(against, 0))) for line in found.values()]
 
     def line_name(self, curve: Measured) -> Name:
-        """The legend of the line that a curve belongs to; with more notes if other lines would have the same one."""
-        against, name = self.plot.against, _line_name(curve, self.plot.folded)
+        """The legend of the line that a curve belongs to; with more notes if other lines would have the same one.
+
+        A level line is one curve, so it has the guarantee of this curve, unless the axis has it.
+        """
+        against, plain = self.plot.against, _line_name(curve, self.plot.folded)
         if not against:
             return curve.legend
         level = against not in curve.swept
-        if level and self._sharing[name, False]:
+        name = _promising(plain, curve) if level and not self.plot.placed else plain
+        if level and self._sharing[plain, False]:
             has = flat(curve.parameters["algorithm"]).get(against) is not None
             name = curve.legend if has else curve.legend.noted({against: f"without {self.symbol(against)}"})
-        algorithms = self._sharing[_line_name(curve, self.plot.folded), level]
+        algorithms = self._sharing[plain, level]
         return name.noted({"name": f"name = {curve.algorithm}"}) if len(algorithms) > 1 else name
 
     @cached_property
@@ -99,6 +105,16 @@ def _line_name(curve: Measured, folded: Set[str]) -> Name:
     if "horizon" in kept(curve.of_game, folded):
         notes["horizon"] = f"T = {_power(int(curve.of_game['horizon']))}"
     return Name(curve.legend.base, notes)
+
+
+def _promising(name: Name, curve: Measured) -> Name:
+    """The name with the guarantee of a curve that has noise, in place of the notes on ε and δ that this repeats."""
+    if NO_NOISE < (curve.record.get("epsilon") or 0.0) < math.inf:
+        return name
+    brackets = curve.legend.brackets
+    notes = {key: note for each in brackets for key, note in each.items() if key in ("guarantee", "unit")}
+    said = {key: "" for each in name.brackets for key in each if f"{symbol(key)} = " in notes.get("guarantee", "")}
+    return name.revised(said).noted(notes)
 
 
 def _apart(curve: Measured) -> dict[str, str]:
