@@ -39,6 +39,11 @@ class Curves:
         return letter if parameter == "dimension" else symbol(parameter)
 
     @property
+    def of_people(self) -> bool:
+        """Whether the axis is the ε of a person who is in several rounds, while the parameter ε is that of one."""
+        return self.plot.against == "epsilon" and any(curve.people > 1 for curve in self.every)
+
+    @property
     def timed(self) -> bool:
         """Whether trials are compared by their times: in the game best_arm with a confidence."""
         return self.config.get("game") == "best_arm" and self.config.get("confidence") is not None
@@ -167,7 +172,14 @@ def read(
     if against and len({_number(curve, against) for curve in every if against in curve.swept}) < 2:
         raise ValueError(f"nothing to draw against: '{against}' takes only one value")
     drawn = _extreme(every, {*plot.best}, -1.0) if plot.best else every
-    return Curves(folder, every, _extreme(drawn, {plot.worst}, 1.0) if plot.worst else drawn, plot, config, unplaced)
+    drawn = _extreme(drawn, {plot.worst}, 1.0) if plot.worst else drawn
+    if plot.against == "epsilon" and not plot.placed:
+        drawn = [_of_a_person(curve) for curve in drawn]
+        unplaced = [str(curve.legend) for curve in drawn if curve.own.get("epsilon") == "inf"]
+        drawn = [curve for curve in drawn if curve.own.get("epsilon") != "inf"]
+        if not any("epsilon" in curve.swept for curve in drawn):
+            raise ValueError("nothing to draw against: no ε of a person is proved for any curve that sweeps it")
+    return Curves(folder, every, drawn, plot, config, unplaced)
 
 
 def _redirected(plot: Plot, against: str) -> Plot:
@@ -197,6 +209,18 @@ def _placed(curves: Sequence[Measured], against: str) -> list[Measured]:
         own = {name: x for name, x in curve.own.items() if name not in spent} | {against: str(value)}
         found.append(replace(curve, own=own, record=record))
     return found
+
+
+def _of_a_person(curve: Measured) -> Measured:
+    """The curve with the ε of a person in place of a swept ε of a round: `inf` if none is proved.
+
+    The ε of an algorithm that promises no privacy is another parameter, which stays.
+    """
+    private = any("guarantee" in notes for notes in curve.legend.brackets)
+    if curve.people == 1 or "epsilon" not in curve.own or not private:
+        return curve
+    found = curve.record.get("epsilon")
+    return replace(curve, own=curve.own | {"epsilon": "inf" if found is None else str(found)})
 
 
 def _moving(one: Measured, other: Measured) -> set[str]:
