@@ -120,8 +120,10 @@ def tune(
             size = Size(horizon, arms, space, dimension)
             if regret is not None and epsilon is None:
                 game = {"name": against} | parameters(given)
-                found = least.search(registry, algorithm, base, delta, game, size, regret, trials, seed)
-                print(dumps(asdict(found))) if as_json else terminal.print_least(algorithm, regret, trials, found)
+                sought = regret, trials, seed, rounds_per_person
+                found = least.search(registry, algorithm, base, delta, game, size, *sought)
+                shown = algorithm, regret, trials, found, rounds_per_person
+                print(dumps(asdict(found))) if as_json else terminal.print_least(*shown)
                 return
             if epsilon is None or regret is not None:
                 raise ValueError("give one target: --epsilon, or --regret with --against ADVERSARY")

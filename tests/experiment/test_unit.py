@@ -223,7 +223,7 @@ def test_what_tune_finds_is_what_the_ledger_says():
 
 
 def test_tune_says_that_no_parameters_are_known(monkeypatch):
-    monkeypatch.setattr(privacy, "_for_a_person", lambda *given: None)
+    monkeypatch.setattr(privacy, "for_a_person", lambda *given: None)
     with pytest.raises(ValueError, match="no ε of dp_se is known that gives a person of 4 rounds ε = 1"):
         privacy.tune(Registry(), "dp_se", None, 1.0, 1e-6, Size(2**12, 4), 4)
 
