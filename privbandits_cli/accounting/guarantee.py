@@ -11,6 +11,7 @@ Status = Literal["paper", "proved", "exact", "numeric"]
 
 LEAST_DELTA = 1e-280  # the least δ at which group privacy looks for the guarantee of one round
 MEANINGLESS = 20.0  # an epsilon above it lets a single round change a likelihood 5e8-fold
+NO_NOISE = 1e6  # a larger ε is that of an algorithm which is played without noise
 
 
 class Spent(Protocol):
@@ -61,28 +62,34 @@ class Guarantee:
         """The bound as plain data."""
         return {name: value for name, value in vars(self).items() if name != "spent"}
 
+    def about(self, rounds: int) -> "Guarantee":
+        """The same numbers with the words for a person in at most so many rounds: of the unit and of the neighbours."""
+        if rounds == 1:
+            return replace(self, spent=None)
+        neighbours = self.neighbours.replace("one round", "each round of one person")
+        unit = f"one person, in at most {rounds:,} rounds"
+        return replace(self, neighbours=neighbours, unit=unit, spent=None)
+
     def of_person(self, rounds: int) -> "Guarantee | None":
         """The bound for a person who is in at most so many rounds; None for an upper bound that says nothing at its δ.
 
         An attack on one of the person's rounds is one on the person. Without `spent`, ε = 0 and δ = 0 are multiplied.
         """
-        made = replace(self, unit=person(rounds), spent=None)
+        made = self.about(rounds)
         if self.spent is not None:
             found = self.spent.of_person(rounds, self.delta, self.lower)
             status: Status = "proved" if self.status == "exact" and not self.lower else self.status
             return replace(made, epsilon=found, status=status, source=f"{self.source}; {self.spent.words(rounds)}")
-        if self.lower or self.epsilon == self.delta == 0:
+        if self.lower:
+            return replace(made, source=f"{self.source}; {BY_ONE}")
+        if self.epsilon == self.delta == 0:
             return made
         grown = replace(made, epsilon=rounds * self.epsilon, source=f"{self.source}; {BY_GROUPS}")
         return grown if self.delta == 0 else None
 
 
 BY_GROUPS = "by group privacy"
-
-
-def person(rounds: int) -> str:
-    """The unit, in words."""
-    return "one round" if rounds == 1 else f"one person, in at most {rounds:,} rounds"
+BY_ONE = "only one round of the person is attacked"
 
 
 def group(profile: Callable[[float], Guarantee | None], rounds: int, delta: float) -> Guarantee | None:
@@ -100,8 +107,8 @@ def group(profile: Callable[[float], Guarantee | None], rounds: int, delta: floa
         if log <= fits:
             source = f"{found.source}; {BY_GROUPS}, from δ = {rounding.at_most(found.delta, 2)} a round"
             status: Status = "proved" if found.status == "exact" else found.status
-            made = replace(found, delta=delta, source=source, status=status, unit=person(rounds), spent=None)
-            return replace(made, epsilon=rounds * found.epsilon)
+            made = found.about(rounds)
+            return replace(made, epsilon=rounds * found.epsilon, delta=delta, source=source, status=status)
         log = fits + 1e-4 * fits  # a little less, so that it ends
     return None
 

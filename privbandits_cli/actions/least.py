@@ -3,18 +3,19 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
-from privbandits_cli.actions.privacy import choices
+from privbandits_cli.actions.privacy import choices, for_a_person, promised
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import Size, sized
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.players import Adversary, Algorithm
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.loader import GAMES
 from privbandits_cli.plugins.registry import Registry
 
@@ -39,6 +40,7 @@ class Found:
 
     low, high: where the ends of the regret's 95 % interval reach the target. tried: from the smallest ε on. guess: the
     mean regret of uniform play in the same games; None where it cannot play. doubts: why the answer says little.
+    of_round: if `epsilon` is that of a person in several rounds, what the same parameters promise one round.
     """
 
     epsilon: float
@@ -47,6 +49,7 @@ class Found:
     tried: list[Tried]
     guess: float | None = None
     doubts: tuple[str, ...] = ()
+    of_round: float | None = None
 
 
 Measure = Callable[[float], Tried]
@@ -103,13 +106,8 @@ def doubts(target: float, found: Found) -> Iterator[str]:
         yield "an end of the interval is beyond the ε that are tried: take more trials"
 
 
-def measured(choose: Callable[[float], Algorithm], foe: Adversary, size: Size, trials: int, seed: int) -> Measure:
-    """How to measure the regret of an algorithm at an ε against an adversary.
-
-    choose: its parameters at an ε. All ε have the same games, and the same random numbers of the learner.
-    Raises ValueError if they cannot meet.
-    """
-    player = choose(GRID[0])
+def met(player: Algorithm, foe: Adversary, size: Size) -> tuple[Adversary, Setting]:
+    """The tuned adversary and the setting in which an algorithm meets it; ValueError if they cannot meet."""
     if player.game != foe.game or foe.game == "best_arm":
         raise ValueError(f"{player.name} and {foe.name} have no game with a regret in common: choose another adversary")
     if player.bounded and not foe.bounded:
@@ -118,12 +116,22 @@ def measured(choose: Callable[[float], Algorithm], foe: Adversary, size: Size, t
     for error in foe.errors(setting):
         raise ValueError(f"{foe.name}: {error}")
     foe = foe.tuned(setting)
-    setting = foe.revealed(setting)
+    return foe, foe.revealed(setting)
+
+
+def measured(
+    choose: Callable[[float], Algorithm | None], foe: Adversary, setting: Setting, trials: int, seed: int
+) -> Measure:
+    """How to measure the regret of an algorithm at an ε against an adversary that it has `met`.
+
+    choose: its parameters at an ε, None if none are known. All ε have the same games, and the same random numbers of
+    the learner.
+    """
     rounds = np.array([int(setting.horizon)])
 
     def measure(epsilon: float) -> Tried:
         algorithm = choose(epsilon)
-        if any(algorithm.errors(setting)):
+        if algorithm is None or any(algorithm.errors(setting)):
             return Tried(epsilon, math.inf, math.inf, math.inf)
         match = Match(foe, [algorithm.tuned(setting)], setting, rounds, seed)
         regrets: Any = GAMES[match.game].play(match, range(trials))
@@ -144,9 +152,11 @@ def search(
     target: float,
     trials: int,
     seed: int,
+    rounds_per_person: int = 1,
 ) -> Found:
     """The least ε of a named algorithm for a target; adversary: its name and its parameters.
 
+    rounds_per_person: ε is that of a person who is in at most so many rounds.
     Raises KeyError for an unknown name, ValueError if the two cannot meet or a parameter is wrong.
     """
     named = adversary["name"]
@@ -160,12 +170,19 @@ def search(
         raise ValueError(f"{named}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     assert isinstance(foe, Adversary)
 
-    def choose(epsilon: float) -> Algorithm:
-        return choices(registry, name, base, epsilon, delta, size.horizon)["certified"]
+    at = partial(choices, registry, name, base, delta=delta, horizon=size.horizon)
+    foe, setting = met(at(GRID[0])["certified"], foe, size)
+    people = setting._replace(rounds_per_person=min(rounds_per_person, int(setting.horizon)))
 
-    found = least(target, measured(choose, foe, size, trials, seed))
+    def choose(epsilon: float) -> Algorithm | None:
+        several = people.rounds_per_person > 1
+        return for_a_person(at, "certified", people, epsilon, delta) if several else at(epsilon)["certified"]
+
+    found = least(target, measured(choose, foe, setting, trials, seed))
+    if people != setting and 0 < found.epsilon < math.inf and (best := choose(found.epsilon)) is not None:
+        found = replace(found, of_round=promised(best, setting, delta))
     if foe.game == "bandit":
         uniform = registry.rebuilt("algorithms", {"name": "uniform"})
         assert isinstance(uniform, Algorithm)
-        found = replace(found, guess=measured(lambda epsilon: uniform, foe, size, trials, seed)(0.0).regret)
+        found = replace(found, guess=measured(lambda epsilon: uniform, foe, setting, trials, seed)(0.0).regret)
     return replace(found, doubts=tuple(doubts(target, found)))

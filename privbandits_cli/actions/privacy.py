@@ -162,7 +162,7 @@ def tune(
     setting = size.setting(next(iter(found.values())))._replace(rounds_per_person=rounds_per_person)
     if rounds_per_person > 1:
         at = partial(choices, registry, name, base, delta=delta, horizon=size.horizon)
-        reached = {choice: _for_a_person(at, choice, setting, epsilon, delta) for choice in found}
+        reached = {choice: for_a_person(at, choice, setting, epsilon, delta) for choice in found}
         found = {choice: parameters for choice, parameters in reached.items() if parameters is not None}
         if "certified" not in found:
             raise ValueError(
@@ -208,7 +208,7 @@ def choices(
     return found
 
 
-def _for_a_person(
+def for_a_person(
     at: Callable[[float], dict[str, Algorithm]], choice: str, setting: Setting, epsilon: float, delta: float
 ) -> Algorithm | None:
     """The parameters of a choice with the largest ε of their own whose ε of a person is at most `epsilon`.
@@ -217,12 +217,7 @@ def _for_a_person(
     """
 
     def spent(own: float) -> float:
-        tuned = at(own)[choice]
-        if list(tuned.errors(setting)):
-            return math.inf
-        ready = tuned.tuned(setting)
-        found = ready.promise(setting, delta if ready.stated_delta(setting) else None)
-        return math.inf if found is None else found.epsilon
+        return promised(at(own)[choice], setting, delta)
 
     low, high = epsilon / setting.rounds_per_person, epsilon
     while spent(low) > epsilon * (1 + ROUNDING):
@@ -234,6 +229,15 @@ def _for_a_person(
             own = math.sqrt(low * high)
             low, high = (own, high) if spent(own) <= epsilon else (low, own)
     return at(low)[choice]
+
+
+def promised(algorithm: Algorithm, setting: Setting, delta: float) -> float:
+    """The ε of an algorithm that is not tuned, at δ if it needs one; infinite if it cannot be played or has none."""
+    if list(algorithm.errors(setting)):
+        return math.inf
+    ready = algorithm.tuned(setting)
+    found = ready.promise(setting, delta if ready.stated_delta(setting) else None)
+    return math.inf if found is None else found.epsilon
 
 
 def _suggestion(registry: Registry, name: str) -> str:

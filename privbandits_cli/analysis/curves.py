@@ -1,5 +1,6 @@
 """The measured curves of a results folder as a figure shows them: sorted into panels and lines."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -7,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from privbandits_cli.accounting.guarantee import NO_NOISE
 from privbandits_cli.analysis.folder import read_config
 from privbandits_cli.analysis.measured import AGAIN, Measured, curves_of
 from privbandits_cli.experiment.keys import Plot
@@ -35,6 +37,11 @@ class Curves:
         """A parameter as the field writes it; the dimension is d in a contextual game and N in a linear one."""
         letter = "d" if self.config.get("game") == "contextual" else "N"
         return letter if parameter == "dimension" else symbol(parameter)
+
+    @property
+    def of_people(self) -> bool:
+        """Whether the axis is the ε of a person who is in several rounds, while the parameter ε is that of one."""
+        return self.plot.against == "epsilon" and any(curve.people > 1 for curve in self.every)
 
     @property
     def timed(self) -> bool:
@@ -66,15 +73,19 @@ class Curves:
         return [sorted(line, key=lambda curve: float(curve.swept.get(against, 0))) for line in found.values()]
 
     def line_name(self, curve: Measured) -> Name:
-        """The legend of the line that a curve belongs to; with more notes if other lines would have the same one."""
-        against, name = self.plot.against, _line_name(curve, self.plot.folded)
+        """The legend of the line that a curve belongs to; with more notes if other lines would have the same one.
+
+        A level line is one curve, so it has the guarantee of this curve, unless the axis has it.
+        """
+        against, plain = self.plot.against, _line_name(curve, self.plot.folded)
         if not against:
             return curve.legend
         level = against not in curve.swept
-        if level and self._sharing[name, False]:
+        name = _promising(plain, curve) if level and not self.plot.placed else plain
+        if level and self._sharing[plain, False]:
             has = flat(curve.parameters["algorithm"]).get(against) is not None
             name = curve.legend if has else curve.legend.noted({against: f"without {self.symbol(against)}"})
-        algorithms = self._sharing[_line_name(curve, self.plot.folded), level]
+        algorithms = self._sharing[plain, level]
         return name.noted({"name": f"name = {curve.algorithm}"}) if len(algorithms) > 1 else name
 
     @cached_property
@@ -99,6 +110,16 @@ def _line_name(curve: Measured, folded: Set[str]) -> Name:
     if "horizon" in kept(curve.of_game, folded):
         notes["horizon"] = f"T = {_power(int(curve.of_game['horizon']))}"
     return Name(curve.legend.base, notes)
+
+
+def _promising(name: Name, curve: Measured) -> Name:
+    """The name with the guarantee of a curve that has noise, in place of the notes on ε and δ that this repeats."""
+    if NO_NOISE < (curve.record.get("epsilon") or 0.0) < math.inf:
+        return name
+    brackets = curve.legend.brackets
+    notes = {key: note for each in brackets for key, note in each.items() if key in ("guarantee", "unit")}
+    said = {key: "" for each in name.brackets for key in each if f"{symbol(key)} = " in notes.get("guarantee", "")}
+    return name.revised(said).noted(notes)
 
 
 def _apart(curve: Measured) -> dict[str, str]:
@@ -151,7 +172,14 @@ def read(
     if against and len({_number(curve, against) for curve in every if against in curve.swept}) < 2:
         raise ValueError(f"nothing to draw against: '{against}' takes only one value")
     drawn = _extreme(every, {*plot.best}, -1.0) if plot.best else every
-    return Curves(folder, every, _extreme(drawn, {plot.worst}, 1.0) if plot.worst else drawn, plot, config, unplaced)
+    drawn = _extreme(drawn, {plot.worst}, 1.0) if plot.worst else drawn
+    if plot.against == "epsilon" and not plot.placed:
+        drawn = [_of_a_person(curve) for curve in drawn]
+        unplaced = [str(curve.legend) for curve in drawn if curve.own.get("epsilon") == "inf"]
+        drawn = [curve for curve in drawn if curve.own.get("epsilon") != "inf"]
+        if not any("epsilon" in curve.swept for curve in drawn):
+            raise ValueError("nothing to draw against: no ε of a person is proved for any curve that sweeps it")
+    return Curves(folder, every, drawn, plot, config, unplaced)
 
 
 def _redirected(plot: Plot, against: str) -> Plot:
@@ -181,6 +209,18 @@ def _placed(curves: Sequence[Measured], against: str) -> list[Measured]:
         own = {name: x for name, x in curve.own.items() if name not in spent} | {against: str(value)}
         found.append(replace(curve, own=own, record=record))
     return found
+
+
+def _of_a_person(curve: Measured) -> Measured:
+    """The curve with the ε of a person in place of a swept ε of a round: `inf` if none is proved.
+
+    The ε of an algorithm that promises no privacy is another parameter, which stays.
+    """
+    private = any("guarantee" in notes for notes in curve.legend.brackets)
+    if curve.people == 1 or "epsilon" not in curve.own or not private:
+        return curve
+    found = curve.record.get("epsilon")
+    return replace(curve, own=curve.own | {"epsilon": "inf" if found is None else str(found)})
 
 
 def _moving(one: Measured, other: Measured) -> set[str]:

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from privbandits_cli.accounting.guarantee import NO_NOISE
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.folder import TABLES, file_sha256
 from privbandits_cli.analysis.rates import theory
@@ -21,7 +22,6 @@ from privbandits_cli.plugins import loader, messages
 from privbandits_cli.version import __version__
 
 SCHEMA = 1
-NO_NOISE = 1e6  # a larger ε is that of an algorithm which is played without noise
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "joblib", "matplotlib", "pydantic", "PyYAML", "typer", "rich")
 
 

@@ -48,6 +48,7 @@ class Measured:
     rounds: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # checkpoint -> numbers in summary.csv
     finals: Mapping[int, float] = field(default_factory=dict)  # trial -> regret at the horizon, if they are read
     pulls: Mapping[int, int] = field(default_factory=dict)  # trial -> its time in the game best_arm, likewise
+    people: int = 1  # the most rounds of the person whose ε the guarantee has
 
     @property
     def swept(self) -> dict[str, str]:
@@ -114,7 +115,7 @@ def curves_of(folder: Path, finals: bool = True, named: bool = False) -> list[Me
         own = {name: row[name] for name in last if name not in BOOTSTRAP and row[name]}
         of_game = {name: own.pop(name) for name in records[key]["adversary"]["swept"] if name in own} if records else {}
         players = row["adversary"], row["algorithm"], row["label"], legend, players_of(row), of_game, own
-        known = rounds[key], regrets.get(key, {}), pulls.get(key, {})
+        known = rounds[key], regrets.get(key, {}), pulls.get(key, {}), int(row.get("rounds_per_person", 1))
         found.append(Measured(key, *players, records.get(key, {}), *known))
     return found
 

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from privbandits_cli.cli.options import (
     level,
     parameters,
 )
+
+if TYPE_CHECKING:
+    from privbandits_cli.experiment.config import Experiment
 
 
 @app.command()
@@ -55,10 +58,16 @@ def privacy(
 
         with reported(ValueError, OSError):
             found, without = profiles(experiment)
-            save(profile.figure(found), plot.parent, plot.stem, [plot.suffix.removeprefix(".")])
+            drawn = profile.figure(found, _rounds(experiment))
+            save(drawn, plot.parent, plot.stem, [plot.suffix.removeprefix(".")])
         if without:
             told = ", ".join(f"{title} ({reason})" for title, reason in without.items())
             print(fitted(f"not drawn: {told}"), file=sys.stderr)
+
+
+def _rounds(experiment: "Experiment") -> int:
+    """The most rounds of one person."""
+    return max(matchup.setting.rounds_per_person for matchup in experiment.matchups)
 
 
 @app.command()
@@ -111,8 +120,10 @@ def tune(
             size = Size(horizon, arms, space, dimension)
             if regret is not None and epsilon is None:
                 game = {"name": against} | parameters(given)
-                found = least.search(registry, algorithm, base, delta, game, size, regret, trials, seed)
-                print(dumps(asdict(found))) if as_json else terminal.print_least(algorithm, regret, trials, found)
+                sought = regret, trials, seed, rounds_per_person
+                found = least.search(registry, algorithm, base, delta, game, size, *sought)
+                shown = algorithm, regret, trials, found, rounds_per_person
+                print(dumps(asdict(found))) if as_json else terminal.print_least(*shown)
                 return
             if epsilon is None or regret is not None:
                 raise ValueError("give one target: --epsilon, or --regret with --against ADVERSARY")
@@ -148,8 +159,7 @@ def audit(
     experiment = load(config, overrides, include=include or (), admit=announced())
     rows = privacy.audits(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
-    rounds = max(matchup.setting.rounds_per_person for matchup in experiment.matchups)
-    if rounds > 1:
+    if (rounds := _rounds(experiment)) > 1:
         told = "it tests the guarantee of one round, not of a person"
         print(fitted(f"note: an audit changes one round, and a person is in up to {rounds:,}: {told}"), file=sys.stderr)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

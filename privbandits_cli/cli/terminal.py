@@ -307,8 +307,8 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
             print(filled(sentence, "  "))
 
 
-def print_least(name: str, target: float, trials: int, found: "Found") -> None:
-    """The least ε for a target regret, and what was measured at each ε."""
+def print_least(name: str, target: float, trials: int, found: "Found", rounds: int) -> None:
+    """The least ε for a target regret, and what was measured at each ε; rounds: of the person whose ε it is."""
     from privbandits_cli.actions.least import GRID
 
     ends = {0.0: f"below {GRID[-1]:g}", math.inf: f"above {GRID[0]:g}"}
@@ -319,6 +319,9 @@ def print_least(name: str, target: float, trials: int, found: "Found") -> None:
     )
     print(f"\nleast ε of {name} for a mean regret of {amount(target)}: {least} (95 % interval {low} to {high})")
     print(filled(f"{counted(trials, 'trial')} of the same games at each ε, with what `tune --epsilon` calls certified"))
+    if rounds > 1:
+        one = "" if found.of_round is None else f"; one round by itself has ε = {at_most(found.of_round)}"
+        print(filled(f"every ε above is that of a person in up to {rounds:,} rounds{one}"))
     for doubt in found.doubts:
         print(filled(f"Warning: {doubt}."))
 

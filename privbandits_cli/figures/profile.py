@@ -17,7 +17,8 @@ from privbandits_cli.numerics.types import Floats
 
 HIGH, LINE = 3.1, 0.13  # inches: of the panel with its labels, and of a row of the legend
 COLUMNS = 2  # of the legend
-NOTES = "the true δ of the game may be smaller; a local algorithm's ε is that of one report"
+NOTES = "the true δ of the game may be smaller; "
+LOCAL, PEOPLE = "a local algorithm's ε is that of one report", "ε is that of a person in up to {:,} rounds"
 
 
 class Profile(NamedTuple):
@@ -29,8 +30,11 @@ class Profile(NamedTuple):
     epsilon: Floats
 
 
-def figure(profiles: Sequence[Profile]) -> Figure:
-    """δ against ε on logarithmic axes, a line for each profile; ValueError without any."""
+def figure(profiles: Sequence[Profile], rounds: int = 1) -> Figure:
+    """δ against ε on logarithmic axes, a line for each profile; ValueError without any.
+
+    rounds: the most rounds of the person whose ε it is.
+    """
     if not profiles:
         raise ValueError("no ε is proved for any of these algorithms: there is no profile to draw")
     every = np.concatenate([one.epsilon[one.epsilon > 0] for one in profiles])
@@ -48,7 +52,8 @@ def figure(profiles: Sequence[Profile]) -> Figure:
         axis.set_title("Privacy profiles: what is proved")
         handles = [Line2D([], [], **styles[Name(one.title)]) for one in profiles]
         texts = [on_lines(one.title, PAGE / COLUMNS - 0.6, SIZE) for one in profiles]
-        below = out.legend(handles, texts, loc="outside lower center", ncols=COLUMNS, title=NOTES, fontsize=SIZE)
+        notes = NOTES + (LOCAL if rounds == 1 else PEOPLE.format(rounds))
+        below = out.legend(handles, texts, loc="outside lower center", ncols=COLUMNS, title=notes, fontsize=SIZE)
         below.get_title().set_fontsize(NOTE)
         finish(out, [], 1, 1)
         return out

@@ -268,7 +268,9 @@ def _kinds(found: Curves) -> list[str]:
         deltas = [delta for _, delta in filter(None, map(_guarantee, line))]
         if against in line[0].swept and deltas:
             local = getattr(known.get(line[0].algorithm), "local", False)
-            who = "a person" if found.plot.at_epsilon else "one report" if local else "a game"
+            who = "one report" if local else "a game"
+            if (rounds := max(curve.people for curve in line)) > 1 or found.plot.at_epsilon:
+                who = f"a person in up to {rounds:,} rounds" if rounds > 1 else "a person"
             level, name = "" if at else f"δ = {at_most(max(deltas), 2)}", found.line_name(line[0]).base
             names.setdefault((who, level), {})[name] = None
     most = max(names, key=lambda meaning: len(names[meaning]), default=("", ""))
@@ -277,7 +279,8 @@ def _kinds(found: Curves) -> list[str]:
         apart = [part for part, usual in zip(meaning, most, strict=True) if part != usual]
         told = ", ".join(part for part in apart if not all(part in name for name in own))
         others += [" and ".join(own) + (f" ({told})" if told else "")] if apart else []
-    notes = [f"ε is that of {', '.join(filter(None, most))}, but for {', '.join(others)}"] if others else []
+    but = f", but for {', '.join(others)}" if others else ""
+    notes = [f"ε is that of {', '.join(filter(None, most))}{but}"] if others or (names and found.of_people) else []
     most_of = found.plot.at_epsilon
     lack = f"ε = {at_most(most_of)} is proved not even for one round" if most_of else "no ε is proved at this δ"
     none = f"{lack}, so left out: {', '.join(dict.fromkeys(found.unplaced))}"
@@ -380,7 +383,9 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
             bulk = line.bulk and line.bulk.at(np.zeros(2, int))
             line = replace(line, x=ends, regret=level, below=none, above=none, bulk=bulk, level=True)
         else:
-            between = "" if found.plot.placed else against  # the parameters between two such points are not known
+            between = (
+                "" if found.plot.placed or found.of_people else against
+            )  # the parameters between two such points are not known
             line = line if game is None else _with_theory(line, joined, game, between)
             line = _with_slope(line, joined) if found.plot.slopes and len(joined) > 1 else line
         lines.append(line)

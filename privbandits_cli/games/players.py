@@ -10,7 +10,7 @@ from functools import wraps
 from inspect import isfunction
 from typing import Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
-from privbandits_cli.accounting.guarantee import Guarantee, group, leading, person
+from privbandits_cli.accounting.guarantee import Guarantee, group, leading
 from privbandits_cli.accounting.rounding import COMPUTED
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.parameters import Parameters
@@ -282,8 +282,7 @@ class Algorithm(Parameters):
             return one
         at = one.delta if delta is None else delta
         found = leading(self.of_person(setting, at))
-        unknown = replace(one, epsilon=math.inf, unit=person(setting.rounds_per_person), spent=None)
-        return unknown if found is None else found
+        return replace(one.about(setting.rounds_per_person), epsilon=math.inf) if found is None else found
 
     def epsilon_at(self, setting: Setting, delta: float) -> float | None:
         """The least ε that is proved at δ, a point of the privacy profile; None if none is."""

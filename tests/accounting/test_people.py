@@ -286,6 +286,7 @@ def test_a_person_costs_more_than_a_round_and_attacks_stay_below(name, given, ga
     for rounds in (2, 4):
         bounds = algorithm.of_person(people(rounds, game), delta)
         assert {bound.unit for bound in bounds} == {f"one person, in at most {rounds} rounds"}
+        assert all(" of each round of one person replaced" in bound.neighbours for bound in bounds)
         upper = [bound for bound in bounds if not bound.lower and bound.status != "numeric"]
         for low in (bound for bound in bounds if bound.lower):
             assert low.epsilon <= min(
@@ -294,6 +295,16 @@ def test_a_person_costs_more_than_a_round_and_attacks_stay_below(name, given, ga
     pure = [b for b in algorithm.of_person(people(4, game), delta) if not b.lower and b.delta == 0]
     singles = [b for b in algorithm.bounds(game, delta) if not b.lower and b.delta == 0]
     assert all(b.epsilon <= 4 * a.epsilon * (1 + 1e-12) for a, b in zip(singles, pure, strict=True))
+
+
+def test_an_attack_on_one_round_of_a_person_says_so():
+    """Reports are attacked in all rounds of the person, and their lower bound grows; sums in one round only."""
+    for name, given, alone in (("dp_klucb", {"epsilon": 0.5}, True), ("ldp_ucb", BITS, False)):
+        algorithm = make(name, **given).tuned(GAME)
+        one, four = ([b for b in algorithm.of_person(people(m), 1e-6) if b.lower] for m in (1, 4))
+        assert [b.epsilon == a.epsilon for a, b in zip(one, four, strict=True)] == [alone, alone]
+        said = [bound.source.endswith("; only one round of the person is attacked") for bound in (*one, *four)]
+        assert said == [False, False, alone, alone]
 
 
 NOISED = {"dp_exp2", "dp_exp3_lap", "dp_lambda_lap", "dp_reduction", "dp_scrible"}  # a number for each gain or loss

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from privbandits_cli.actions.least import GRID, STEP, Tried, doubts, least, measured
+from privbandits_cli.accounting.rounding import at_most
+from privbandits_cli.actions.least import GRID, STEP, Tried, doubts, least, measured, met
 from privbandits_cli.experiment.settings import Size
 from tests.cli import call
 from tests.conftest import foe, make, table_of
@@ -89,6 +90,23 @@ def test_what_is_found_is_what_a_run_measures(tmp_path):
     assert f"least ε of dp_klucb for a mean regret of 60: {found['epsilon']:.3g} (95 % interval " in printed
 
 
+def test_the_epsilon_that_is_searched_is_that_of_a_person():
+    """Eight gains of one person may be in one sum, so the ε of a person is eight times that of a round."""
+    found = json.loads(call("tune", "dp_klucb", *SMALL, "--rounds-per-person", "8", "--json").stdout)
+    assert found["of_round"] == pytest.approx(found["epsilon"] / 8, rel=2e-3)
+    tuned = ("--arms", "5", "--horizon", "2000", "--json", "--rounds-per-person", "8")
+    (row, *_) = json.loads(call("tune", "dp_klucb", "--epsilon", found["epsilon"], *tuned).stdout)
+    assert row["parameters"]["epsilon"] == pytest.approx(found["of_round"])
+    one = json.loads(call("tune", "dp_klucb", *SMALL, "--json").stdout)
+    assert found["epsilon"] > 4 * one["epsilon"] and one["of_round"] is None
+    printed = " ".join(call("tune", "dp_klucb", *SMALL, "--rounds-per-person", "8").stdout.split())
+    said = (
+        f"every ε above is that of a person in up to 8 rounds; one round by itself has ε = {at_most(found['of_round'])}"
+    )
+    assert f"for a mean regret of 60: {found['epsilon']:.3g} (95 % interval " in printed and said in printed
+    assert "person" not in call("tune", "dp_klucb", *SMALL).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -112,5 +130,5 @@ def test_an_epsilon_that_cannot_be_played_reaches_nothing():
     def choose(epsilon):
         return make("exp3_tau", tau=10_000 if epsilon < 1 else 5)
 
-    found = least(1e9, measured(choose, foe("bernoulli", means="C2"), Size(1000, 5), 2, 0))
+    found = least(1e9, measured(choose, *met(choose(1.0), foe("bernoulli", means="C2"), Size(1000, 5)), 2, 0))
     assert found.tried[0].regret == math.inf and 1 <= found.epsilon <= STEP

@@ -255,6 +255,22 @@ def test_entries_that_share_a_label_stay_two_lines(ran, label):
     assert labels == ["FTRL", "DP-FTRL (ε = 1)", "DP-FTRL (ε = 4)"]
 
 
+def test_a_level_line_has_the_epsilon_of_its_curve(ran):
+    """Whether the config has one entry with its ε or several; a line against rho has many ε, and so none."""
+    one, two = "{name: dp_se, epsilon: 1}", "{name: dp_klucb, epsilon: 1}, {name: dp_klucb, epsilon: 0.25}"
+    text = "experiment: level\nhorizon: 16\ntrials: 2\narms: 2\nadversary: {name: bernoulli, means: [0.9, 0.1]}\n"
+    text += f"algorithms: [ucb1, {one}, {two}, {{name: adac_ucb, rho: [0.1, 1]}}]\nplot: {{against: rho}}\n"
+    text += "summary: {centre: mean}\n"
+    for unit, shown in (
+        ("null", ["1", "0.25"]),
+        ("{rounds_per_person: 2}", ["2, 2 rounds a person", "0.5, 2 rounds a person"]),
+    ):
+        _, _, folder = ran(text, f"unit={unit}", name=f"of {shown[0]}", plain=True)
+        (lines,) = table.read(folder).panels.values()
+        private = [f"DP-SE (ε = {shown[0]})", *(f"DP-KLUCB (ε = {one})" for one in shown)]
+        assert [str(line.label) for line in lines] == ["UCB1", *private, "AdaC-UCB"]
+
+
 def test_lines_of_one_name_have_distinct_legends(ran):
     """An entry that does not sweep epsilon is a level line; the name of another algorithm is added to its label."""
     learners = "[{name: dp_ftrl, label: A, epsilon: [1, 4]}, {name: dp_ftrl, label: A, epsilon: 2}"

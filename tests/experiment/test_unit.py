@@ -180,6 +180,7 @@ def test_the_ledger_of_a_person():
     text = call("privacy", "x.yaml")
     flat = " ".join(text.split())
     assert "unit: one person, in at most 4 rounds" in flat and "unit: one round" not in flat
+    assert flat.count("neighbours: the gains of each round of one person replaced;") == 2 and "of one round" not in flat
     assert "4 rounds may move the same numbers" in flat and "composed over 4 rounds" in flat
     assert "- One round by itself: ε = 0.5 (a gain is in one noisy sum)." in flat
     one = call("privacy", "x.yaml", "unit=null")
@@ -222,7 +223,7 @@ def test_what_tune_finds_is_what_the_ledger_says():
 
 
 def test_tune_says_that_no_parameters_are_known(monkeypatch):
-    monkeypatch.setattr(privacy, "_for_a_person", lambda *given: None)
+    monkeypatch.setattr(privacy, "for_a_person", lambda *given: None)
     with pytest.raises(ValueError, match="no ε of dp_se is known that gives a person of 4 rounds ε = 1"):
         privacy.tune(Registry(), "dp_se", None, 1.0, 1e-6, Size(2**12, 4), 4)
 

@@ -127,6 +127,45 @@ def test_a_figure_says_what_epsilon_means_if_curves_differ(tmp_path):
 
 
 @pytest.mark.usefixtures("no_figure", "plainly")
+@pytest.mark.parametrize("at", [", at_delta: 1e-6", ""])
+def test_an_axis_of_a_person_has_the_epsilon_of_a_person_and_says_so(tmp_path, at):
+    """Three rounds cost a sum 3ε, and three reports 3ε at δ = 0; the parameter is that of one round."""
+    path = tmp_path / "mixed.yaml"
+    entries = "[kl_ucb, {name: dp_klucb, epsilon: [0.5, 2]}, {name: ldp_ucb, report: bernoulli, epsilon: [0.5, 2]}]"
+    text = MIXED.split("algorithms:")[0] + f"algorithms: {entries}\nsummary: {{centre: mean}}\n"
+    path.write_text(text + f"unit: {{rounds_per_person: 3}}\nplot: {{against: epsilon{at}, bounds: true}}\n")
+    run.run(make_plan(load(path, SHORT)), Store(tmp_path / "out"), Engine(), 1, [])
+    found = table.read(tmp_path / "out")
+    (lines,) = found.panels.values()
+    assert [line.x.tolist() for line in lines] == [pytest.approx([1.5, 6.0], rel=1e-5)] * 3
+    assert found.remarks == ("ε is that of a person in up to 3 rounds" + ("" if at else ", δ = 0"),)
+    assert all(line.fine is None for line in lines)  # theory between two points would be that of other parameters
+    run.run(make_plan(load(path, [*SHORT, "unit=null"])), Store(tmp_path / "one"), Engine(), 1, [])
+    one = table.read(tmp_path / "one")
+    (lines,) = one.panels.values()
+    assert [line.x.tolist() for line in lines] == [pytest.approx([0.5, 2.0], rel=1e-5)] * 3
+    assert "person" not in one.remarks[0] and "but for LDP-UCB (one report)" in one.remarks[0]
+
+
+@pytest.mark.usefixtures("no_figure", "plainly")
+def test_who_hides_one_round_but_no_person_is_left_out_of_the_axis(tmp_path):
+    """Of Wishart noise nothing is proved of two rounds."""
+    path = tmp_path / "wishart.yaml"
+    one, other = (f"{{name: dp_linucb, noise: {x}, epsilon: [1, 3], delta: 0.01}}" for x in ("wishart", "gaussian"))
+    text = "experiment: w\ngame: contextual\nhorizon: 8\narms: 2\ndimension: 2\ntrials: 2\nadversary: sphere_arms\n"
+    text += "unit: {rounds_per_person: 2}\nsummary: {centre: mean}\nplot: {against: epsilon}\n"
+    path.write_text(text + f"algorithms: [{one}, {other}]\n")
+    run.run(make_plan(load(path)), Store(tmp_path / "out"), Engine(), 1, [])
+    found = table.read(tmp_path / "out")
+    (lines,) = found.panels.values()
+    assert [len(line.x) for line in lines] == [2] and min(lines[0].x) > 1
+    assert found.remarks[-1].startswith("no ε is proved at this δ, so left out: DP-LinUCB (")
+    run.run(make_plan(load(path, [f"algorithms=[{one}]"])), Store(tmp_path / "none"), Engine(), 1, [])
+    with pytest.raises(ValueError, match="no ε of a person is proved for any curve"):
+        table.read(tmp_path / "none")
+
+
+@pytest.mark.usefixtures("no_figure", "plainly")
 def test_a_line_is_as_private_as_its_least_private_point(tmp_path):
     """Curves of two δ on one line, as `best: [delta]` draws them: its δ is the larger one, whichever point is first."""
     path = tmp_path / "mixed.yaml"
@@ -238,6 +277,11 @@ def test_profiles_are_drawn_to_a_file(tmp_path, algorithms):
     one = "algorithms={name: dp_klucb, epsilon: 1}"
     done = call("privacy", path, one, "--plot", tmp_path / "profile.svg")
     assert done.exit_code == 0 and "ε" in (tmp_path / "profile.svg").read_text()
+    for m in (1, 8):
+        unit = f"unit={{rounds_per_person: {m}}}"
+        call("privacy", path, one, unit, "--plot", tmp_path / f"{m}.svg")
+        texts = " ".join((tmp_path / f"{m}.svg").read_text().split())
+        assert (profile.LOCAL in texts, "a person in up to 8 rounds" in texts) == (m == 1, m == 8)
     wrong = call("privacy", path, one, "--plot", tmp_path / "profile.gif")
     assert wrong.exit_code == 2 and "unknown format 'gif'" in wrong.stderr
 
