@@ -191,11 +191,10 @@ class Plan:
         matches, horizon, enough = len(self.span) * games, rivals[0].horizon, ROUNDS_PER_CHUNK[rivals[0].algorithm.game]
         together: int = loader.GAMES[rivals[0].algorithm.game].Games.together(self.match(rivals))
         worthwhile = max(enough // horizon, matches // CHUNKS, together)
-        share = matches // (4 * jobs)
-        if horizon * together >= enough:  # in a long game it counts that a few trials take as long as `together`
-            share = max(share, min(together, math.ceil(matches / jobs)))
-        else:  # in a short one, that a trial by itself needs code of its own
-            share = max(share, 2)
+        # in a long game it counts that a few trials take as long as `together`; in a short one, that a trial by itself
+        # needs code of its own
+        few = min(together, math.ceil(matches / jobs)) if horizon * together >= enough else 2
+        share = max(matches // (4 * jobs), few)
         size = max(1, min(worthwhile, share))
         if size >= len(self.span):
             return size
