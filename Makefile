@@ -19,7 +19,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   robust_central robust_local price_bandit_scaling state_of_the_art zcdp_price trust stochastic_time best_of_both \
   stochastic_tail near_bound worst_trials thompson_private state_of_the_art_stochastic one_axis best_arm_confidence \
   best_arm_thresholds best_arm_stuck best_arm_budget experts_private experts_dynamic people patients gope_price \
-  oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
+  less_trust oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # each target uses all cores by itself
