@@ -115,8 +115,9 @@ docs: $(DOCS)  ## build the documentation site and execute its tutorials: docs/_
 	rm -rf docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 
-reproducibility: $(RUN)  ## write REPRODUCIBILITY.md from the manifests in results/ and the claims in configs/
+reproducibility: $(RUN)  ## write REPRODUCIBILITY.md and results/LEADERBOARD.md, from results/ and the claims in configs/
 	$(BIN)/python -m docs._generate.reproducibility
+	PYTHONPATH=docs $(BIN)/python -m _generate.leaderboard
 
 bench: $(DEV)  ## measure nanoseconds per round; fails if one is 1.5 times as slow as in results/bench.csv
 	$(BIN)/python -m tests.bench
