@@ -19,7 +19,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   robust_central robust_local price_bandit_scaling state_of_the_art zcdp_price trust stochastic_time best_of_both \
   stochastic_tail near_bound worst_trials thompson_private state_of_the_art_stochastic one_axis best_arm_confidence \
   best_arm_thresholds best_arm_stuck best_arm_budget experts_private experts_dynamic people patients gope_price \
-  oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
+  less_trust oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # each target uses all cores by itself
@@ -115,8 +115,9 @@ docs: $(DOCS)  ## build the documentation site and execute its tutorials: docs/_
 	rm -rf docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 
-reproducibility: $(RUN)  ## write REPRODUCIBILITY.md from the manifests in results/ and the claims in configs/
+reproducibility: $(RUN)  ## write REPRODUCIBILITY.md and results/LEADERBOARD.md, from results/ and the claims in configs/
 	$(BIN)/python -m docs._generate.reproducibility
+	PYTHONPATH=docs $(BIN)/python -m _generate.leaderboard
 
 bench: $(DEV)  ## measure nanoseconds per round; fails if one is 1.5 times as slow as in results/bench.csv
 	$(BIN)/python -m tests.bench

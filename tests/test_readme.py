@@ -694,6 +694,23 @@ def test_who_is_safe_where():
         assert states(WHICH, f"| {name} | {{}} | {{}} | {{}} |", *most)
 
 
+def test_the_advice_without_a_trusted_learner_has_the_committed_regrets():
+    def trials(label, means, epsilon):
+        found = rows("less_trust", "final", panel=means, label=f"{label} (ε = {epsilon})")
+        return [float(row["regret"]) for row in found]
+
+    names = {
+        "Distributed: Dist-DP-SE": "Dist-DP-SE (`dist_dp_se`)",
+        "DP-EXP2": "DP-EXP2 (`dp_exp2`)",
+        "LDP-UCB, Bernoulli reports": "LDP-UCB (`ldp_ucb`)",
+        "DP-Tsallis-INF": "DP-Tsallis-INF (`dp_reduction`)",
+    }
+    for label, name in names.items():
+        means = [np.mean(trials(label, game, at)) for at in ("0.1", "0.5", "1", "10") for game in ("C1", "C2")]
+        assert states(WHICH, f"| {name} " + "| {} / {} " * 4 + "|", *means)
+    assert states(WHICH, "DP-Tsallis-INF loses up to {} in single trials", max(trials("DP-Tsallis-INF", "C1", "1")))
+
+
 def test_the_advice_follows_from_the_state_of_the_art():
     def trials(label, epsilon):
         found = rows("state_of_the_art", "final", adversary="switching_costs", algorithm=label, epsilon=epsilon)

@@ -44,6 +44,7 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("worst_trials", 21_000),
     ("thompson_private", 840),
     ("trust", 3_600),
+    ("less_trust", 5_600),
     ("one_axis", 2_500),
     ("uneven_noise", 240),
     ("experts_private", 2_784),

@@ -1,8 +1,12 @@
-"""The leaderboard: which algorithms are not beaten in the committed results, question by question."""
+"""The leaderboard: which algorithms are not beaten in the committed results, question by question.
+
+`make reproducibility` writes it to results/LEADERBOARD.md, too.
+"""
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -19,6 +23,21 @@ ASKED = (Kind(0), Kind(2))  # what every question is answered for, if only by sa
 
 
 PLAYS = "Numbers are plays until the answer. *Stylised* are thresholds without a proof that the answers are right."
+
+
+HEAD = """\
+# Leaderboard
+
+`make reproducibility` writes this file from the results that git has. [How to read it, and how it is
+judged](../docs/start/leaderboard.md).
+"""
+LINKS = {  # of the site, and what they are in results/LEADERBOARD.md
+    r"^\(board-.*\)=\n": "",
+    r"\(#board-": "(#",
+    r"\(#experiment-(\w+)\)": r"(\1/\1.png)",
+    r"\(\.\./algorithms/(\w+)\.md\)": r"(../privbandits_cli/algorithms/\1.py)",
+    r"\(\.\./papers/": "(../docs/papers/",
+}
 
 
 class Question(NamedTuple):
@@ -73,6 +92,14 @@ def pages() -> Iterator[tuple[str, str]]:
     """The fragments: the short answers, and all instances."""
     yield "_generated/leaderboard_short.md", short(board())
     yield "_generated/leaderboard.md", "\n".join(written(board())) + "\n"
+
+
+def alone(every: Sequence[Instance]) -> str:
+    """The text of results/LEADERBOARD.md: all of it, with links to files that git has."""
+    text = "\n".join([HEAD, short(every), *written(every)]) + "\n"
+    for link, file in LINKS.items():
+        text = re.sub(link, file, text, flags=re.MULTILINE)
+    return text
 
 
 def _asked(every: Sequence[Instance]) -> dict[Question, list[Instance]]:
@@ -140,23 +167,46 @@ def _answers(own: Sequence[Instance], kind: Kind) -> Iterator[str]:
 
 
 def _best(rows: Sequence[Row]) -> Iterator[str]:
-    """The players that beat most others, with the games in which neither rivals nor guessing beat them.
+    """The best player and the best of those that it met, with the games in which neither rivals nor guessing beat them.
 
     Each has the parameters with which it beats most. One that met no rival is named only if all others did not either.
     """
     opposed = [row for row in rows if len(row.players) > 1]
     played = Counter(player for row in opposed for player in row.players)
     won: Counter[Player] = Counter()
-    beaten: Counter[Player] = Counter()
     given: dict[Player, Counter[str]] = {}
     for row in opposed or rows:
         for entry in filter(row.learned, row.unbeaten):
             won[entry.player] += 1
-            beaten[entry.player] += row.beaten(entry)
-            given.setdefault(entry.player, Counter())[row.parameters(entry)] += 1 + row.beaten(entry)
-    for one in sorted(won, key=lambda one: (-beaten[one], -won[one], one))[:BEST]:
+            given.setdefault(entry.player, Counter())[row.parameters(entry)] += 1 + len(row.beaten(entry))
+    for one in _ranked(won, opposed):
         score = f"{won[one]} of {played[one]}" if opposed else "no rival"
         yield f"{_player(one[0], given[one].most_common(1)[0][0])} ({score})"
+
+
+def _ranked(won: Mapping[Player, int], rows: Sequence[Row]) -> Iterator[Player]:
+    """At most BEST of the players with games won, the best first; each has met those before it.
+
+    One leads another if it beats it in more games than the other way round. A player that another one leads comes after
+    it; else the one that leads more others is first. So wins in games that another did not play put nobody before it.
+    """
+    met: dict[Player, set[Player]] = {one: set() for one in won}
+    lead: Counter[tuple[Player, Player]] = Counter()
+    for row in rows:
+        for player, entry in row.players.items():
+            met.setdefault(player, set()).update(row.players)
+            for other in row.beaten(entry) if row.learned(entry) else ():
+                lead[player, other] += 1
+                lead[other, player] -= 1
+    score = {one: sum((lead[one, other] > 0) - (lead[one, other] < 0) for other in met[one]) for one in won}
+    left = sorted(won, key=lambda one: (-score[one], -won[one], one))
+    for _ in range(min(BEST, len(left))):
+        free = (one for one in left if not any(lead[other, one] > 0 for other in left))
+        best = next(free, left[0])  # where each is led by another, as a by b, b by c and c by a
+        yield best
+        left = [one for one in left if one != best and one in met[best]]
+        if not left:
+            return
 
 
 def _least(own: Sequence[Instance], kind: Kind) -> Entry | None:
@@ -247,3 +297,7 @@ def _entry(row: Row, entry: Entry) -> str:
 
 def _amount(value: float) -> str:
     return whole(value) if abs(value) >= 10 else f"{value:z.2g}"
+
+
+if __name__ == "__main__":
+    (ROOT / "results" / "LEADERBOARD.md").write_text(alone(board()), encoding="utf-8")

@@ -34,6 +34,7 @@ OTHER = """\
 | file | command |
 |:--|:--|
 | `results/CLAIMS.md` | `privbandits check results --write`, from the CSVs and `configs/` |
+| `results/LEADERBOARD.md` | `make reproducibility`, from the CSVs |
 | `results/price_tables.md` | `python configs/price_tables.py`, from the CSVs |
 | `results/counters.png`, `.pdf`, `.svg`, `.csv` | `python configs/counters.py`: seconds, nothing is simulated |
 | `results/ope.png`, `.pdf`, `.svg`, `.csv` | `python configs/ope.py`: half a minute |

@@ -79,6 +79,11 @@ class Entry:
         return self.algorithm, in_yaml(self.choices)
 
     @property
+    def proved(self) -> bool:
+        """Whether its answers are proved to be right as often as it says, which stylised thresholds are not."""
+        return self.choices.get("threshold") != "stylised"
+
+    @property
     def interval(self) -> tuple[float, float]:
         """Student's 95 % interval of its mean, by itself."""
         half = self.mean.error * estimates.quantile(self.mean.trials - 1, CONFIDENCE)
@@ -169,18 +174,27 @@ class Row:
         """Whether its interval is below what guessing costs, as far as this is known."""
         return self.instance.guess is None or entry.interval[1] < self.instance.guess
 
-    def beaten(self, entry: Entry) -> int:
-        """How many other players an entry beats, even at their smallest means."""
-        return sum(self._beats(entry, other) for player, other in self.players.items() if player != entry.player)
+    def beaten(self, entry: Entry) -> set[Player]:
+        """The other players that an entry beats, or whose means may be twice as large, at their smallest means."""
+        others = ((player, other) for player, other in self.players.items() if player != entry.player)
+        return {player for player, other in others if self._beats(entry, other) or _twice(other, entry)}
 
     def _wide(self, entry: Entry) -> bool:
-        """Whether its interval reaches beyond twice the upper end of another entry."""
-        least = min(other.interval[1] for other in self.entries if other.delta <= entry.delta)
-        return entry.interval[1] > 2 * least > 0
+        return any(_twice(entry, other) for other in self.entries)
 
     def _beats(self, one: Entry, other: Entry) -> bool:
         pairs = max(1, len(self.entries) * (len(self.entries) - 1) // 2)
-        return one.delta <= other.delta and _less(one, other, 1 - (1 - CONFIDENCE) / pairs)
+        return _promises(one, other) and _less(one, other, 1 - (1 - CONFIDENCE) / pairs)
+
+
+def _promises(one: Entry, other: Entry) -> bool:
+    """Whether one has no larger δ than the other, and a proof that its answers are right if the other has one."""
+    return one.delta <= other.delta and (one.proved or not other.proved)
+
+
+def _twice(one: Entry, other: Entry) -> bool:
+    """Whether the interval of one reaches beyond twice the upper end of the other's, which promises as much."""
+    return _promises(other, one) and one.interval[1] > 2 * other.interval[1] > 0
 
 
 def _less(one: Entry, other: Entry, confidence: float) -> bool:

@@ -92,15 +92,64 @@ def test_a_short_answer_has_the_numbers_with_which_it_beats_most():
     assert "[`dp_imed`](../algorithms/dp_imed.md) `first: 16` (1 of 1)" in line.split("|")[3]
 
 
-def test_the_player_that_beats_more_others_is_first():
-    """`a` beats two in one game, `b` nobody in two games."""
+def first_names(games):
+    """The names and scores of the short answer to the first question, under central privacy, at ε ≤ 1."""
+    (line,) = (x for x in leaderboard.short(games).splitlines() if x.startswith("| Arms with fixed means"))
+    return re.findall(r"\[`(\w)`\]\S+ \((\d of \d)\)", line.split("|")[5])
+
+
+def test_wins_in_games_that_another_did_not_play_put_nobody_before_it():
+    """`b` beats three others in two games without `a`, and loses to `a` in the game that both play."""
+    others = [entry(name, 300 + i, seed=i) for i, name in enumerate("cde")]
+    apart = [instance(entry("b", 100, seed=seed), *others) for seed in (3, 4)]
+    together = instance(entry("a", 100, seed=5), entry("b", 200, seed=6))
+    assert first_names([*apart, together]) == [("a", "1 of 1"), ("b", "2 of 3")]
+    assert first_names(apart) == [("b", "2 of 2")]
+
+
+def test_the_second_has_met_the_first():
+    """`a` beats two in one game, `b` one in another."""
     games = [
         instance(entry("a", 100), entry("c", 200, seed=1), entry("d", 300, seed=2)),
-        *[instance(entry("b", 100), entry("e", 100.5, seed=seed)) for seed in (3, 4)],
+        instance(entry("b", 100), entry("e", 200, seed=3)),
     ]
-    (line,) = (x for x in leaderboard.short(games).splitlines() if x.startswith("| Arms with fixed means"))
-    cell = line.split("|")[5]  # ε ≤ 1
-    assert re.findall(r"\[`(\w)`\]\S+ \((\d of \d)\)", cell) == [("a", "1 of 1"), ("b", "2 of 2")]
+    assert first_names(games) == [("a", "1 of 1")]
+    met = instance(entry("a", 100, seed=4), entry("b", 100.5, seed=5))
+    assert first_names([*games, met]) == [("a", "2 of 2"), ("b", "2 of 2")]
+
+
+def test_a_circle_of_players_has_a_first():
+    pairs = [instance(entry(one, 100, seed=1), entry(other, 200, seed=2)) for one, other in ("ab", "bc", "ca")]
+    assert first_names(pairs) == [("a", "1 of 2"), ("b", "1 of 2")]
+
+
+@pytest.mark.slow  # ten seconds: it compares the trials of all results
+def test_the_committed_leaderboard_is_that_of_the_results():
+    folders = sorted(path.parent for path in (committed() / "results").glob("*/manifest.json"))
+    made, file = leaderboard.alone(instances(folders)), committed() / "results" / "LEADERBOARD.md"
+    assert made == file.read_text(encoding="utf-8"), "run `make reproducibility`"
+
+
+def test_links_of_the_committed_leaderboard_exist():
+    text = (committed() / "results" / "LEADERBOARD.md").read_text(encoding="utf-8")
+    heads = {re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in re.findall("^## (.*)$", text, re.M)}
+    links = set(re.findall(r"\]\(([^)]+)\)", text))
+    assert {link[1:] for link in links if link.startswith("#")} == heads
+    files = {link for link in links if not link.startswith("#")}
+    assert len(files) > 30 and all((committed() / "results" / file).exists() for file in files)
+
+
+def test_the_advice_without_a_trusted_learner_is_that_of_the_leaderboard():
+    advice = (ROOT / "docs" / "start" / "which_algorithm.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (0\.1|0\.5|1|10) \| (`.*) \| (`.*) \|$", advice, re.MULTILINE)
+    board = (committed() / "results" / "LEADERBOARD.md").read_text(encoding="utf-8").splitlines()
+    for column, kind in ((1, "distributed-trust"), (2, "local-privacy")):
+        (row,) = (x.split("|")[3:-1] for x in board if x.startswith("| ") and f"(#arms-with-fixed-means-{kind})" in x)
+        named = [re.findall(r"\[`(\w+)`\]", cell) for cell in row]
+        advised = [re.findall(r"`(\w+)`", line[column]) for line in lines]
+        assert len(advised) == len(named) == 4
+        for ours, theirs in zip(advised, named, strict=True):
+            assert ours[0] == theirs[0] and set(ours) <= set(theirs)
 
 
 def test_every_question_says_what_was_not_played(played):

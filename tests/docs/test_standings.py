@@ -72,6 +72,14 @@ def test_a_smaller_delta_is_not_beaten():
     assert names(unbeaten([entry("pure", 100), entry("approximate", 200, delta=1e-6, seed=1)])) == ["pure"]
 
 
+def test_what_is_not_proved_beats_nothing_that_is():
+    proved = entry("dp_tt", 200)
+    stylised = replace(entry("dp_tt", 100, seed=1), choices={"threshold": "stylised"})
+    assert unbeaten([stylised, proved]) == [stylised, proved]
+    assert names(unbeaten([replace(stylised, choices={"threshold": "paired"}), entry("dp_se", 200)])) == ["dp_tt"]
+    assert names(unbeaten([entry("dp_se", 100), replace(stylised, mean=proved.mean)])) == ["dp_se"]
+
+
 def test_equal_laws_are_seldom_said_to_differ():
     """Ten algorithms with one law, 300 times. The joint error is at most 5 %: of 300, 26 or more have p < 0.005."""
     from scipy.stats import binom
@@ -102,6 +110,9 @@ def test_an_entry_whose_mean_may_be_twice_as_large_is_not_named():
     regrets = wild.mean.regrets | {0: 12_000.0}  # a mean of about 540 ± 600
     wild = Entry("wild", "fig", 0, Kind(0), 1.0, 0.0, estimates.mean(regrets))
     assert names(unbeaten([steady, wild])) == ["steady"]
+    calm = entry("steady", 300)
+    row = Row(instance(calm, wild), 1.0, [calm, wild])
+    assert row.beaten(calm) == {wild.player} and not row.beaten(wild)
     assert sorted(names(unbeaten([entry("steady", 600), wild]))) == ["steady", "wild"]
     assert names(unbeaten([wild])) == ["wild"]
 
@@ -114,7 +125,7 @@ def test_those_that_an_entry_beats_are_counted_by_player():
         entry("d", 300),
     ]
     row = Row(instance(*every), 1.0, sorted(every, key=lambda one: one.mean.value))
-    assert {one.algorithm: row.beaten(one) for one in row.unbeaten} == {"a": 2, "c": 2}
+    assert {one.algorithm: len(row.beaten(one)) for one in row.unbeaten} == {"a": 2, "c": 2}
 
 
 def test_the_next_best_is_the_least_of_those_not_named():
