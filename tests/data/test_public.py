@@ -138,7 +138,11 @@ def test_a_table_of_openml():
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ("2.5,'light", "?,'light", "row 2 has no value in column 'petal length'"),
+        (
+            "2.5,'light",
+            "?,'light",
+            "row 2 has no value in column 'petal length': fill it in, .*name the others in `feat",
+        ),
         ("4.5,red", "4.5,?", "row 3 has no value in column 'colour'"),
         ("4.5,red,virginica", "{0 4.5}", "Expected 3 columns, got 1"),
         ("@DATA", "", "an ARFF table has a line @DATA above its rows"),
@@ -148,3 +152,8 @@ def test_errors_of_a_table_of_openml_have_a_place(old, new, error):
     Path("flowers.arff").write_text(ARFF.replace(old, new))
     with pytest.raises(ValueError, match=error):
         labelled("flowers.arff", "class")
+
+
+def test_a_column_with_missing_values_may_be_no_feature():
+    Path("flowers.arff").write_text(ARFF.replace("4.5,red", "4.5,?"))
+    assert labelled("flowers.arff", "class", ["petal length"]).rows.tolist() == [[1.5], [2.5], [4.5]]
