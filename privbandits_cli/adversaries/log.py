@@ -71,6 +71,11 @@ class Parameters(PlaysActions):
         names = zip(("action", "reward", "propensity"), self.read(self.path).columns, strict=True)
         return super().tuned(setting).model_copy(update=dict(names))
 
+    def sizes(self) -> dict[str, int]:
+        log = self.read(self.path)
+        k, most = len(log.classes), most_rounds(len(log.rows), log.least)
+        return {"horizon": most, "arms": k, "dimension": k * (1 + len(log.names))}
+
     def events_of_log(self, setting: Setting, rng: Generator) -> Events:
         log, half = self.read(self.path_here()), math.sqrt(0.5)
         order = rng.permutation(len(log.rows))

@@ -132,6 +132,13 @@ class PlaysActions(PlaysFile, contextual.Adversary):
         """Bounds on the norms of the arms and of θ. The θ that gives every arm the mean 1 has the norm √(2K)."""
         return 1.0, math.sqrt(2 * setting.n_arms)
 
+    def sizes(self) -> dict[str, int]:
+        """The keys of an experiment that follow from the file, with their values, and the longest horizon.
+
+        Raises OSError or ValueError if the file cannot be read.
+        """
+        raise NotImplementedError
+
     def rounds_per_person(self, column: str, setting: Setting) -> int:
         """The most rounds in which a trial may play rows with one value of a column; ValueError says what is wrong."""
         raise NotImplementedError

@@ -157,3 +157,26 @@ def test_errors_of_a_table_of_openml_have_a_place(old, new, error):
 def test_a_column_with_missing_values_may_be_no_feature():
     Path("flowers.arff").write_text(ARFF.replace("4.5,red", "4.5,?"))
     assert labelled("flowers.arff", "class", ["petal length"]).rows.tolist() == [[1.5], [2.5], [4.5]]
+
+
+@pytest.mark.parametrize(
+    ("adversary", "sizes"),
+    [
+        ("{name: table, path: flowers.arff, target: class}", (2, 8, 3)),
+        ("{name: log, path: log.csv}", (2, 4, 150)),
+    ],
+)
+def test_an_error_of_missing_sizes_names_those_of_the_file(adversary, sizes):
+    """A log of 400 events with the propensity 1/2 serves 200 rounds, less 5 standard deviations of 10."""
+    Path("flowers.arff").write_text(ARFF)
+    events = [f"{i % 2},{i % 3 // 2},0.5,{i % 7}.5" for i in range(400)]
+    Path("log.csv").write_text("\n".join(["action,reward,propensity,age", *events]) + "\n")
+    config = f"experiment: x\ngame: contextual\ntrials: 24\nadversary: {adversary}\nalgorithms: [linucb]\n"
+    Path("x.yaml").write_text(config)
+    k, d, most = sizes
+    expected = f"needs `arms: {k}` and `dimension: {d}`, and serves up to `horizon: {most}`"
+    for keys in ([], ["horizon=3"], ["dimension=5"]):
+        result = call("validate", "x.yaml", *keys)
+        assert result.exit_code == 2 and " ".join(result.output.split()).count(expected) == 1, result.output
+    result = call("validate", "x.yaml", f"arms={k}", f"dimension={d}", f"horizon={most}")
+    assert result.exit_code == 0, result.output
