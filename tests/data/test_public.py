@@ -180,3 +180,24 @@ def test_an_error_of_missing_sizes_names_those_of_the_file(adversary, sizes):
         assert result.exit_code == 2 and " ".join(result.output.split()).count(expected) == 1, result.output
     result = call("validate", "x.yaml", f"arms={k}", f"dimension={d}", f"horizon={most}")
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(("features", "d", "seconds"), [(29, 2400, 1106), (3, 320, 3), (0, 80, None)])
+def test_a_log_of_the_size_of_open_bandit_is_slow_unless_it_has_few_features(features, d, seconds):
+    """80 items, and user features with 3 + 6 + 10 + 10 values: 80 inversions in a round, of d³ ns each."""
+    names = [f"f{i}" for i in range(features)]
+    rows = [
+        f"{i % 80},{i % 7 % 2},0.0125" + "".join(f",{(i + j) % (j + 2)}.5" for j in range(features))
+        for i in range(8000)
+    ]
+    Path("log.csv").write_text("\n".join([",".join(["item_id,click,propensity_score", *names]), *rows]) + "\n")
+    Path("x.yaml").write_text(
+        f"experiment: x\ngame: contextual\nhorizon: 10\narms: 80\ndimension: {d}\ntrials: 24\n"
+        "adversary: {name: log, path: log.csv}\nalgorithms: [linucb]\n"
+    )
+    result = call("validate", "x.yaml")
+    text = " ".join(result.output.split())
+    assert result.exit_code == 0 and "x.yaml: ok" in text, result.output
+    assert ("note: " in text) == (seconds is not None)
+    if seconds:
+        assert f"d = {d}: private LinUCB inverts 80 d x d matrices in a round, which takes about {seconds:,} s" in text
