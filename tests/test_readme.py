@@ -827,6 +827,24 @@ def test_the_regret_on_heavy_tails():
     assert states(HEAVY_TAILS, "Algorithm 1 has {} % of the regret of uniform play.", ends)
 
 
+def test_what_alpha_costs_at_the_default_outlier():
+    """The paired differences of final regrets with α and without; decided at 95 % by Student's t with 31 degrees."""
+
+    def more(figure, panel, label, end):
+        without, known = (rows(figure, "final", panel=panel, label=label + a + end) for a in ("", " with α"))
+        assert len(known) == 32 and [row["trial"] for row in known] == [row["trial"] for row in without]
+        x = np.array([[float(row["regret"]) for row in side] for side in (known, without)])
+        return float(np.mean(x[0] - x[1])), float(np.std(x[0] - x[1], ddof=1) / math.sqrt(32))
+
+    decided = 2.0395
+    for label, end in (("Robust UCB", ""), ("DP-Robust-UCB", " (ε = 1)"), ("DP-Robust-SE", " (ε = 1)")):
+        mean, error = more("robust_central", "2 % of gains at worst", label, end)
+        assert mean > decided * error, label
+    mean, error = more("robust_local", "10 % of gains at worst", "bits", " (ε = 1)")
+    assert 0 < mean < decided * error
+    assert states(HEAVY_TAILS, "the bits have {} more, with a standard error of {} (32 trials, paired).", mean, error)
+
+
 def test_how_many_users_the_best_arm_takes():
     found = {
         (row["panel"], row["label"].split(" (")[0], row["epsilon"]): row for row in stopping("best_arm_confidence")

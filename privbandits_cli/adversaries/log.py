@@ -71,6 +71,15 @@ class Parameters(PlaysActions):
         names = zip(("action", "reward", "propensity"), self.read(self.path).columns, strict=True)
         return super().tuned(setting).model_copy(update=dict(names))
 
+    def sizes(self) -> dict[str, int]:
+        log = self.read(self.path)
+        k, most = len(log.classes), most_rounds(len(log.rows), log.least)
+        return {"horizon": most, "arms": k, "dimension": k * (1 + len(log.names))}
+
+    def shown(self, setting: Setting) -> int:
+        """One of K, as every action is equally likely among the events that are left, whatever the learner chooses."""
+        return setting.n_arms
+
     def events_of_log(self, setting: Setting, rng: Generator) -> Events:
         log, half = self.read(self.path_here()), math.sqrt(0.5)
         order = rng.permutation(len(log.rows))

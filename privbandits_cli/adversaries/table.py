@@ -47,6 +47,11 @@ class Parameters(PlaysRows, PlaysActions):
     def tuned(self, setting: Setting) -> Self:
         return super().tuned(setting).model_copy(update={"target": self.read(self.file).target})
 
+    def sizes(self) -> dict[str, int]:
+        table = self.read(self.file)
+        k = len(table.classes)
+        return {"horizon": len(table.rows), "arms": k, "dimension": k * (1 + len(table.names))}
+
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
         table, k = self.read(self.path_here()), setting.n_arms
         width, half = 1 + len(table.names), math.sqrt(0.5)

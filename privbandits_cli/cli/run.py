@@ -141,6 +141,11 @@ def errors_reported(
         done, trials = store.progress(plan)
         return f"{done}/{trials} trials are kept; {same_command(fresh)} from there"
 
+    def farewell() -> None:
+        print(f"\nstopped: {kept()}", file=sys.stderr, flush=True)
+        say("")
+
+    stop.farewell = farewell
     try:
         yield
     except Busy as error:
@@ -154,8 +159,7 @@ def errors_reported(
         error.filename = error.filename or str(store.folder)
         raise disk_error(error, *[kept()] * (store.progress(plan)[0] > 0)) from error
     except Stopped:
-        print(f"\nstopped: {kept()}", file=sys.stderr, flush=True)
-        say("")
+        farewell()
         os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from privbandits_cli.actions.plan import Question, Row
     from privbandits_cli.experiment.plan import Curve, Plan
     from privbandits_cli.figures.table import Table as Figure
+    from privbandits_cli.games.parameters import Parameters
+    from privbandits_cli.games.players import Setting
 
 PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
 JUPYTER = "JPY_PARENT_PID"  # the environment of a notebook's kernel has it
@@ -208,8 +210,17 @@ def print_part(plan: "Plan", done: int, of: int, folder: Path) -> None:
     console.print(f"when all shards are done: privbandits merge {folder.parent}/{plan.name}-shard-*-of-{n}")
 
 
+def notes(games: "Iterable[tuple[Parameters, Setting]]") -> Iterator[str]:
+    """The remarks of adversaries about their settings, each once."""
+    from privbandits_cli.games.players import Adversary
+
+    said = (remark for foe, setting in games if isinstance(foe, Adversary) for remark in foe.remarks(setting))
+    yield from (f"note: {remark}" for remark in dict.fromkeys(said))
+
+
 def remark_lines(plan: "Plan") -> Iterator[str]:
-    """The algorithms' remarks about their settings, each once with the curves that it concerns."""
+    """The players' remarks about their settings, each once, those of algorithms with the curves that they concern."""
+    yield from notes((curve.adversary, curve.setting) for curve in plan.curves)
     remarks: dict[str, dict[str, None]] = {}
     for curve in plan.curves:
         for remark in curve.algorithm.remarks(curve.setting):

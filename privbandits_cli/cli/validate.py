@@ -27,6 +27,7 @@ def validate(
     Reports all errors at once, each with its position and a suggestion. Your own algorithms and adversaries are run
     for a few rounds.
     """
+    from privbandits_cli.cli.terminal import notes
     from privbandits_cli.engine import rehearsal
     from privbandits_cli.experiment.config import ConfigError, load, placed
     from privbandits_cli.experiment.patience import Patience
@@ -42,6 +43,8 @@ def validate(
         try:
             experiment = load(config, overrides, include=include or (), patience=patience, admit=admit)
             errors[str(config)] = rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
+            for line in notes((one.adversary.parameters, one.setting) for one in experiment.matchups):
+                print(fitted(line), file=sys.stderr)
             if font := experiment.keys.plot.font:
                 from privbandits_cli.figures.mpl import missing_font
 

@@ -21,6 +21,8 @@ from privbandits_cli.numerics.types import Ints
 
 INDEX = ("", "index", "unnamed: 0")  # names of pandas's index column
 SEEN = 65536  # rows in which a column is recognised as an index
+INVERSION = 1e-9  # seconds, times d³: measured at d from 80 to 2400 on a core of 2026
+SLOW = 1.0  # seconds of inversions in a round, from which a run is warned of
 SHIPPED = Path(__file__).parent / "shipped"
 Stamp = tuple[int, int]
 Places = slice | Ints
@@ -132,9 +134,30 @@ class PlaysActions(PlaysFile, contextual.Adversary):
         """Bounds on the norms of the arms and of θ. The θ that gives every arm the mean 1 has the norm √(2K)."""
         return 1.0, math.sqrt(2 * setting.n_arms)
 
+    def sizes(self) -> dict[str, int]:
+        """The keys of an experiment that follow from the file, with their values, and the longest horizon.
+
+        Raises OSError or ValueError if the file cannot be read.
+        """
+        raise NotImplementedError
+
     def rounds_per_person(self, column: str, setting: Setting) -> int:
         """The most rounds in which a trial may play rows with one value of a column; ValueError says what is wrong."""
         raise NotImplementedError
+
+    def shown(self, setting: Setting) -> int:
+        """The rows that a learner is shown in a round, on average."""
+        return 1
+
+    def remarks(self, setting: Setting) -> list[str]:
+        """That private LinUCB, which inverts V for every row that it is shown, takes seconds for each round."""
+        d, rows = setting.known().dimension, self.shown(setting)
+        seconds = rows * INVERSION * d**3
+        if seconds < SLOW:
+            return []
+        each = f"{rows} d x d matrices" if rows > 1 else "a d x d matrix"
+        long = f"d = {d}: private LinUCB inverts {each} in a round, which takes about {seconds:,.0f} s"
+        return [f"{self.path}: {long}: name fewer `features`, as d = {setting.n_arms} x (1 + features)"]
 
     def size_errors(self, setting: Setting, k: int, p: int, actions: str) -> Iterator[str]:
         """An error if the game lacks the numbers of arms and coordinates that the file's actions need."""

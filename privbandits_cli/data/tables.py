@@ -296,8 +296,11 @@ def _numbers(path: str, name: str, column: NDArray[Any]) -> NDArray[Any]:
 
 def _empty(path: str, row: int, name: str, what: str = "no value") -> ValueError:
     """The error that a row, from 0, has no value."""
-    missing = '; NA, null and the like are read as missing, and as texts in quotes, "NA"'
-    hint = missing if format_of(path) == "csv" and what == "no value" else ""
+    missing = {
+        "csv": '; NA, null and the like are read as missing, and as texts in quotes, "NA"',
+        "arff": "; a ? is a missing value, which a column that is no feature may have: name the others in `features`",
+    }
+    hint = missing.get(format_of(path), "") if what == "no value" else ""
     return ValueError(f"{path}: row {row + 1} has {what} in column {name!r}: fill it in, or leave the row out{hint}")
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from privbandits_cli.data.files import PlaysActions
 from privbandits_cli.experiment import consistency, settings
 from privbandits_cli.experiment.claims import Claim, Known, claims
 from privbandits_cli.experiment.document import LONGEST, Document, Error, Loc, override, parse
@@ -27,6 +28,7 @@ from privbandits_cli.plugins.registry import Kind, Registry, including
 
 SHIPPED = Path(__file__).parent.parent / "configs"  # the configs that come with the package
 SMOKE = "-smoke"  # the end of the name of a small version, which --smoke makes
+MISSING_SIZES = "missing key 'horizon'", "missing key 'dimension'"
 SHOWN = 100  # errors; of more, the number is given
 
 
@@ -250,6 +252,7 @@ def _check(document: Document, registry: Registry, admit: Admit) -> Experiment |
         errors.extend(consistency.plot_errors(keys, adversaries, algorithms, invalid))
     if played := _data_files(adversaries):
         admit(document.path, played, executed=False)
+        _say_what_follows(adversaries, errors)
     met: tuple[Matchup, ...] = ()
     if not excess and "game" not in invalid:
         theirs = of_the_game(registry, keys, adversaries, invalid, errors)
@@ -272,6 +275,18 @@ def _check(document: Document, registry: Registry, admit: Admit) -> Experiment |
         return None
     given = {key: value for key, value in data.items() if key != "claims"}
     return Experiment(keys, tuple(adversaries), tuple(algorithms), met, given, registry, about)
+
+
+def _say_what_follows(adversaries: Iterable[Variant], errors: list[Error]) -> None:
+    """Add to the first error that a size of the game is missing the sizes that follow from a file."""
+    lacking = [i for i, error in enumerate(errors) if error.message.startswith(MISSING_SIZES)]
+    files = [player for one in adversaries if isinstance(player := one.parameters, PlaysActions)]
+    if lacking and files:
+        with suppress(OSError, ValueError):  # an error of the file is reported when the sizes are there
+            sizes = files[0].sizes()
+            needed = f"needs `arms: {sizes['arms']}` and `dimension: {sizes['dimension']}`"
+            hint = f"{files[0].path} {needed}, and serves up to `horizon: {sizes['horizon']}`"
+            errors[lacking[0]] = replace(errors[lacking[0]], message=f"{errors[lacking[0]].message}; {hint}")
 
 
 def _data_files(adversaries: Iterable[Variant]) -> list[Path]:

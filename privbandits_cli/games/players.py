@@ -130,6 +130,10 @@ class Adversary(Parameters):
         """The paths of the data files that it plays."""
         return ()
 
+    def remarks(self, setting: Setting) -> list[str]:
+        """Warnings before a run."""
+        return []
+
     def errors(self, setting: Setting) -> Iterator[str]:
         """The reasons why this adversary cannot play in this setting."""
         yield from ()

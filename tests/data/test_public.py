@@ -138,7 +138,11 @@ def test_a_table_of_openml():
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ("2.5,'light", "?,'light", "row 2 has no value in column 'petal length'"),
+        (
+            "2.5,'light",
+            "?,'light",
+            "row 2 has no value in column 'petal length': fill it in, .*name the others in `feat",
+        ),
         ("4.5,red", "4.5,?", "row 3 has no value in column 'colour'"),
         ("4.5,red,virginica", "{0 4.5}", "Expected 3 columns, got 1"),
         ("@DATA", "", "an ARFF table has a line @DATA above its rows"),
@@ -148,3 +152,52 @@ def test_errors_of_a_table_of_openml_have_a_place(old, new, error):
     Path("flowers.arff").write_text(ARFF.replace(old, new))
     with pytest.raises(ValueError, match=error):
         labelled("flowers.arff", "class")
+
+
+def test_a_column_with_missing_values_may_be_no_feature():
+    Path("flowers.arff").write_text(ARFF.replace("4.5,red", "4.5,?"))
+    assert labelled("flowers.arff", "class", ["petal length"]).rows.tolist() == [[1.5], [2.5], [4.5]]
+
+
+@pytest.mark.parametrize(
+    ("adversary", "sizes"),
+    [
+        ("{name: table, path: flowers.arff, target: class}", (2, 8, 3)),
+        ("{name: log, path: log.csv}", (2, 4, 150)),
+    ],
+)
+def test_an_error_of_missing_sizes_names_those_of_the_file(adversary, sizes):
+    """A log of 400 events with the propensity 1/2 serves 200 rounds, less 5 standard deviations of 10."""
+    Path("flowers.arff").write_text(ARFF)
+    events = [f"{i % 2},{i % 3 // 2},0.5,{i % 7}.5" for i in range(400)]
+    Path("log.csv").write_text("\n".join(["action,reward,propensity,age", *events]) + "\n")
+    config = f"experiment: x\ngame: contextual\ntrials: 24\nadversary: {adversary}\nalgorithms: [linucb]\n"
+    Path("x.yaml").write_text(config)
+    k, d, most = sizes
+    expected = f"needs `arms: {k}` and `dimension: {d}`, and serves up to `horizon: {most}`"
+    for keys in ([], ["horizon=3"], ["dimension=5"]):
+        result = call("validate", "x.yaml", *keys)
+        assert result.exit_code == 2 and " ".join(result.output.split()).count(expected) == 1, result.output
+    result = call("validate", "x.yaml", f"arms={k}", f"dimension={d}", f"horizon={most}")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(("features", "d", "seconds"), [(29, 2400, 1106), (3, 320, 3), (0, 80, None)])
+def test_a_log_of_the_size_of_open_bandit_is_slow_unless_it_has_few_features(features, d, seconds):
+    """80 items, and user features with 3 + 6 + 10 + 10 values: 80 inversions in a round, of d³ ns each."""
+    names = [f"f{i}" for i in range(features)]
+    rows = [
+        f"{i % 80},{i % 7 % 2},0.0125" + "".join(f",{(i + j) % (j + 2)}.5" for j in range(features))
+        for i in range(8000)
+    ]
+    Path("log.csv").write_text("\n".join([",".join(["item_id,click,propensity_score", *names]), *rows]) + "\n")
+    Path("x.yaml").write_text(
+        f"experiment: x\ngame: contextual\nhorizon: 10\narms: 80\ndimension: {d}\ntrials: 24\n"
+        "adversary: {name: log, path: log.csv}\nalgorithms: [linucb]\n"
+    )
+    result = call("validate", "x.yaml")
+    text = " ".join(result.output.split())
+    assert result.exit_code == 0 and "x.yaml: ok" in text, result.output
+    assert ("note: " in text) == (seconds is not None)
+    if seconds:
+        assert f"d = {d}: private LinUCB inverts 80 d x d matrices in a round, which takes about {seconds:,} s" in text

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from contextlib import nullcontext
@@ -27,6 +28,7 @@ from privbandits_cli.actions import run
 from privbandits_cli.analysis import curves, measured
 from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, STATISTICS
 from privbandits_cli.cli import app
+from privbandits_cli.cli.signals import Stop
 from privbandits_cli.engine import Engine, EngineError, runner
 from privbandits_cli.engine.play import estimated
 from privbandits_cli.engine.store import Busy, Store, code_here
@@ -481,6 +483,39 @@ def test_a_signal_at_any_moment_ends_the_run_with_its_code(tmp_path, kill, code,
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == code, stderr
     assert "the same command continues from there" in stderr and "Traceback" not in stderr
+
+
+# A run in a compiled block of hours, in which Python cannot note a signal.
+IN_A_BLOCK = """
+import hashlib, sys
+from privbandits_cli.cli import signals
+
+signals.GRACE = 0.2
+with signals.Stop() as stop:
+    stop.farewell = lambda: print("kept")
+    print("playing", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+"""
+
+
+@pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_that_is_in_a_long_block(kill, code):
+    process = subprocess.Popen([sys.executable, "-c", IN_A_BLOCK], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "playing\n"
+    time.sleep(0.2)
+    process.send_signal(kill)
+    try:
+        assert process.communicate(timeout=30)[0] == "kept\n" and process.returncode == code
+    finally:
+        process.kill()
+
+
+def test_a_run_that_ends_by_itself_leaves_signals_as_they_were():
+    before, threads = signal.getsignal(signal.SIGTERM), set(threading.enumerate())
+    with Stop():
+        (watching,) = set(threading.enumerate()) - threads
+    watching.join(timeout=30)
+    assert not watching.is_alive() and signal.getsignal(signal.SIGTERM) is before
 
 
 def test_worker_processes_do_not_outlive_a_kill(tmp_path):
