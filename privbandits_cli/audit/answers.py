@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from privbandits_cli.audit.context_loops import Deal, Now, earn, turn
 from privbandits_cli.audit.contexts import Games
 from privbandits_cli.audit.tape import KNOWN, PLACE, UNIFORM, Tape, new_tape, rewind
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.twins import copy, lent
 from privbandits_cli.audit.verdict import Audit, judged
 from privbandits_cli.games.views import Answer
 from privbandits_cli.numerics.jit import Records
@@ -38,27 +39,31 @@ DEEP = 3  # uniform numbers that decide an arm, at most
 EDGE = 1e-6  # by how much a number is below or above the one at which an arm changes
 ODD = 16  # rounds that are tried because their arm changes at another number, at most
 
+places: Any = np.arange(3)  # of the states, as NumPy's numbers: see `context_loops`
+GAME, KEPT, TRIED = places
+
 Run = Callable[[Floats], tuple[Ints, Ints]]
 
 
 def answer(states: Records, now: Now, first: int, given: Floats, arms: Ints, counts: Ints, out: Floats) -> None:
-    """Let the learner choose from `states[1]` once for each try: the arms, and how many uniform numbers each one took.
+    """Let the learner choose from `states[KEPT]` once for each try.
 
-    given: the uniform numbers from the place `first` of the tape on, `[tries, numbers]`.
+    arms, counts: filled with the arm of each try, and with how many uniform numbers it took; given: the uniform numbers
+    from the place `first` of the tape on, `[tries, numbers]`.
     """
     for i in range(len(given)):
         for j in range(given.shape[1]):
-            now.tape.numbers[first + j], now.tape.kinds[first + j] = given[i, j], UNIFORM
-        copy(states, 1, 2)
+            now.tape.dealt.numbers[first + j], now.tape.dealt.kinds[first + j] = given[i, j], UNIFORM
+        copy(states, KEPT, TRIED)
         rewind(now.tape, first + given.shape[1])
-        arms[i] = turn(states, 2, now, out)
-        counts[i] = now.tape.at[PLACE] - first
+        arms[i] = turn(states, TRIED, now, out)
+        counts[i] = now.tape.own.at[PLACE] - first
 
 
 def latest(tape: Tape) -> int:
     """The place on the tape from which on all numbers of the round are uniform."""
-    first = tape.at[KNOWN]
-    while first > 0 and tape.kinds[first - 1] == UNIFORM:
+    first = tape.own.at[KNOWN]
+    while first > 0 and tape.dealt.kinds[first - 1] == UNIFORM:
         first -= 1
     return int(first)
 
@@ -66,18 +71,19 @@ def latest(tape: Tape) -> int:
 def advance(
     states: Records, deal: Deal, tape: Tape, row: Floats, rounds: tuple[int, int], given: Floats, odd: Ints, out: Floats
 ) -> None:
-    """Play the game `states[0]` in these rounds. `states[1]` becomes the state before the last of them.
+    """Play the game `states[GAME]` in these rounds. `states[KEPT]` becomes the state before the last of them.
 
     row: the last record of the game; given: the uniform numbers of three more choices in each round, or none. Filled
     in: `odd[round]`, 0 if the first two of these choices have the same arm and the third one has another, else 1.
     """
+    states, deal, tape, row, given, odd, out = lent((states, deal, tape, row, given, odd, out))
     arms, counts = np.zeros(len(given), np.int64), np.zeros(len(given), np.int64)
     for t in range(rounds[0], rounds[1]):
         shown = deal.bank[0, deal.shown[0, t]]
-        copy(states, 0, 1)
+        copy(states, GAME, KEPT)
         rewind(tape, 0)
         now = Now(t, row, shown, tape, out, 0.0)
-        arm = turn(states, 0, now, out)
+        arm = turn(states, GAME, now, out)
         if len(given) > 0:
             answer(states, now, latest(tape), given, arms, counts, out)
             odd[t] = arms[1] != arms[0] or arms[2] == arms[0]
@@ -98,7 +104,8 @@ def law(run: Run, k: int, given: tuple[float, ...] = ()) -> Floats:
         tries = np.column_stack([np.tile(given, (len(numbers), 1)), numbers])
         arms, counts = run(tries)
         if (more := counts > tries.shape[1]).any():
-            later = [run(np.column_stack([tries, np.full(len(numbers), number)]))[0] for number in LATER]
+            after = np.column_stack([np.tile(tries, (len(LATER), 1)), np.repeat(LATER, len(numbers))])
+            later = run(after)[0].reshape(len(LATER), -1)
             return np.where(more, np.stack([0 * arms - 1, *later]), np.stack([arms] * (1 + len(LATER)))).T
         return np.stack([arms] * (1 + len(LATER)), axis=1)
 

@@ -1,11 +1,11 @@
-"""Extensions of numba for audits: a fast copy of a record, and the methods of a tape.
+"""Extensions of numba for audits: a fast copy of a record, arrays that are lent, and the methods of a tape.
 
 numba compiles an assignment of records byte by byte, which takes seconds. A tape is a named tuple. Here it gets a numba
 type of its own, so that compiled code can call its methods.
 """
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from llvmlite import ir
@@ -13,8 +13,9 @@ from numba import typeof, types
 from numba.core import cgutils
 from numba.core.datamodel.models import TupleModel
 from numba.extending import intrinsic, overload_method, register_model, typeof_impl
+from numpy.random import default_rng
 
-from privbandits_cli.audit.tape import METHODS, SIZED, Tape, draw, several
+from privbandits_cli.audit.tape import DEALT, MADE, METHODS, SIZED, Tape, draw, new_tape, several
 from privbandits_cli.numerics.digests import of_modules
 from privbandits_cli.numerics.jit import compile_step
 
@@ -38,6 +39,22 @@ def copy(typing: Any, states: Any, source: Any, target: Any) -> tuple[Any, Calla
     return types.void(states, source, target), build
 
 
+@intrinsic
+def lent(typing: Any, parts: Any) -> tuple[Any, Callable[..., Any]]:
+    """`twins.lent` for arrays, generators, and tuples of them: without an owner, they have no count of references."""
+
+    def ownerless(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        for i, part in enumerate(getattr(kind, "types", ())):  # of a tuple
+            value = builder.insert_value(value, ownerless(context, builder, part, builder.extract_value(value, i)), i)
+        if isinstance(kind, types.Array | types.NumPyRandomGeneratorType):
+            view = context.make_helper(builder, kind, value)
+            view.meminfo = view.meminfo.type(None)
+            value = view._getvalue()
+        return value
+
+    return parts(parts), lambda context, builder, _, values: ownerless(context, builder, parts, values[0])
+
+
 class TapeType(types.NamedTuple):
     """The type of a tape. Its name has the digest of the methods: numba finds kernels on disk by the names of types."""
 
@@ -50,27 +67,32 @@ register_model(TapeType)(TupleModel)
 
 
 @typeof_impl.register(Tape)
-def type_of_tape(value: Tape, context: Any) -> TapeType:
-    """The type of this tape."""
-    return TapeType([typeof(part) for part in value], Tape)  # type: ignore[no-untyped-call]
+def type_of_tape(value: Any, context: Any) -> TapeType:
+    """The type of this tape; all tapes have the same one."""
+    return _type_of_tapes()
 
 
-def with_method(name: str) -> None:
-    """Let compiled code call this method of a tape."""
-    step: Any = compile_step(METHODS[name])
+@cache
+def _type_of_tapes() -> TapeType:
+    return TapeType([typeof(part) for part in new_tape(default_rng(0))], Tape)  # type: ignore[no-untyped-call]
+
+
+def with_method(name: str, draw: Callable[..., Any]) -> None:
+    """Let compiled code call this method of a tape; draw: the function that draws a number of its kind."""
+    step: Any = compile_step(METHODS[name], draw=draw)
     made = step.py_func
     overload_method(TapeType, name)(wraps(made)(lambda *given, **named: made))
 
 
-def with_size(name: str, kind: int) -> None:
+def with_size(name: str, draw: Callable[..., Any], kind: int) -> None:
     """Let compiled code call this method, for one number or for several.
 
     The type of `size` selects one of two functions, since one compiled function cannot return both numbers and arrays.
     """
-    one_of, several_of = compile_step(draw), compile_step(several)
+    several_of = compile_step(several, draw=draw)
 
     def one(self: Any, size: Any = None) -> Any:
-        return one_of(self, kind, 0.0)
+        return draw(self, kind, 0.0)
 
     def some(self: Any, size: Any = None) -> Any:
         return several_of(self, kind, size)
@@ -81,8 +103,9 @@ def with_size(name: str, kind: int) -> None:
     overload_method(TapeType, name)(chosen)
 
 
-for name in METHODS:
+draws = [compile_step(draw, fresh=compile_step(made)) for made in MADE]  # of each kind
+for name, kind in DEALT.items():
     if name in SIZED:
-        with_size(name, SIZED[name])
+        with_size(name, draws[kind], kind)
     else:
-        with_method(name)
+        with_method(name, draws[kind])

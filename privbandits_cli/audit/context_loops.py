@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit.tape import FINE, GAMMA, KNOWN, LAPLACE, PLACE, WRONG, Tape, rewind
-from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.twins import copy, lent
 from privbandits_cli.games.contextual import choose, update
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.mechanisms.matrix_tree import redraw
@@ -51,8 +51,8 @@ class Effects(NamedTuple):
     """Which number of a release each number of a round enters, -1 if none, and with which factor, `[MOST]`.
 
     kind: the kind of the numbers that are noise, normal or Laplace; known: how many numbers were measured, `[1]`;
-    enters: as `where`, for this round, and -1 for numbers of other kinds; jitter: numbers for probes; sizes: the sum of
-    the squared factors of the new noise in each number of each release, 0 if it has none, `[rounds, C]`.
+    enters: as `where`, for this round, and -1 for numbers of other kinds; ranks: see `grow`; jitter: probes; sizes: the
+    sum of the squared factors of the new noise in each number of each release, 0 if it has none, `[rounds, C]`.
     """
 
     kind: int
@@ -60,6 +60,7 @@ class Effects(NamedTuple):
     factor: Floats
     known: Ints
     enters: Ints
+    ranks: Ints
     jitter: Floats
     sizes: Floats
 
@@ -69,13 +70,16 @@ class Layers(NamedTuple):
 
     alive: whether a place has a layer, `[places]`; now: with which factors they act on this release, `[places, C]`;
     spread: their covariance given all releases, `[C, places, places]`; shift: by how much their mean moves if a twin's
-    record replaces that of A, `[C, places, twins]`. No places: no layers.
+    record replaces that of A, `[C, places, twins]`. No places: no layers. places: scratch space, `[places]`; gaps: by
+    how much the twins' releases differ from that of A, `[twins, C]`.
     """
 
     alive: Ints
+    places: Ints
     now: Floats
     spread: Floats
     shift: Floats
+    gaps: Floats
 
 
 class Deal(NamedTuple):
@@ -130,15 +134,15 @@ def one_turn(states: Records, i: int, now: Now, out: Floats) -> int:
 def again(states: Records, source: int, now: Now, out: Floats) -> int:
     """`one_turn` of a copy of a state, with the numbers that are known and the moves of the tape."""
     copy(states, source, SPARE)
-    rewind(now.tape, now.tape.at[KNOWN])
+    rewind(now.tape, now.tape.own.at[KNOWN])
     arm: int = turn(states, SPARE, now, out)
     return arm
 
 
 def still(tape: Tape) -> None:
     """Set all moves to 0."""
-    for j in range(tape.at[KNOWN]):
-        tape.moves[j] = 0.0
+    for j in range(tape.own.at[KNOWN]):
+        tape.own.moves[j] = 0.0
 
 
 def apart(one: Floats, other: Floats, slack: float) -> int:
@@ -153,17 +157,17 @@ def measure(states: Records, now: Now, effects: Effects, found: Floats) -> bool:
     """Move each number of A's round that is noise alone by 1; returns whether each enters one number of the release."""
     tape, single = now.tape, True
     still(tape)
-    for j in range(tape.at[KNOWN]):
+    for j in range(tape.own.at[KNOWN]):
         effects.where[j] = -1
-        if tape.kinds[j] == effects.kind:
-            tape.moves[j] = 1.0
+        if tape.dealt.kinds[j] == effects.kind:
+            tape.own.moves[j] = 1.0
             again(states, BEFORE, now, found)
-            tape.moves[j] = 0.0
+            tape.own.moves[j] = 0.0
             for c in range(len(found)):
                 if abs(found[c] - now.right[c]) > CLEAR * now.slack:
                     single &= effects.where[j] == -1
                     effects.where[j], effects.factor[j] = c, found[c] - now.right[c]
-    effects.known[0] = tape.at[KNOWN]
+    effects.known[0] = tape.own.at[KNOWN]
     return single
 
 
@@ -173,16 +177,16 @@ def gauge(states: Records, now: Now, effects: Effects) -> int:
     for attempt in range(2):
         if attempt == 1 and not measure(states, now, effects, found):
             return SEVERAL
-        if effects.known[0] < tape.at[KNOWN]:
+        if effects.known[0] < tape.own.at[KNOWN]:
             continue
         for c in range(len(wanted)):
             wanted[c] = now.right[c]
-        for j in range(tape.at[KNOWN]):
-            noise = tape.kinds[j] == effects.kind
+        for j in range(tape.own.at[KNOWN]):
+            noise = tape.dealt.kinds[j] == effects.kind
             effects.enters[j] = effects.where[j] if noise else -1
-            tape.moves[j] = effects.jitter[(j + 7 * now.t) % len(effects.jitter)] if noise else 0.0
+            tape.own.moves[j] = effects.jitter[(j + 7 * now.t) % len(effects.jitter)] if noise else 0.0
             if effects.enters[j] >= 0:
-                wanted[effects.enters[j]] += effects.factor[j] * tape.moves[j]
+                wanted[effects.enters[j]] += effects.factor[j] * tape.own.moves[j]
         again(states, BEFORE, now, found)
         if apart(found, wanted, CLEAR * now.slack) == 0:
             return AGREED
@@ -196,21 +200,21 @@ def follow(states: Records, i: int, now: Now, effects: Effects, moved: Floats) -
     twin's next state.
     """
     tape, size = now.tape, len(now.right)
-    count, found, power, largest, longest = tape.at[KNOWN], np.zeros(size), np.zeros(size), 0.0, 0.0
+    count, found, power, largest, longest = tape.own.at[KNOWN], np.zeros(size), np.zeros(size), 0.0, 0.0
     still(tape)
     for j in range(count):
         if effects.enters[j] >= 0:
             power[effects.enters[j]] += effects.factor[j] ** 2
     for attempt in range(4):
         arm = again(states, i, now, found)
-        if tape.at[WRONG] != FINE or tape.at[PLACE] != count:
+        if tape.own.at[WRONG] != FINE or tape.own.at[PLACE] != count:
             return -DRAWS
         if attempt > 0 and apart(found, now.right, SAME * largest + now.slack * (1.0 + longest)) > 0:
             return -SCALE
         if apart(found, now.right, now.slack) == 0:
             for j in range(count):
                 if effects.enters[j] >= 0:
-                    move = abs(tape.moves[j])
+                    move = abs(tape.own.moves[j])
                     moved[effects.enters[j]] += move if effects.kind == LAPLACE else move**2
             return arm
         for c in range(size):
@@ -222,16 +226,16 @@ def follow(states: Records, i: int, now: Now, effects: Effects, moved: Floats) -
         for j in range(count):
             c = effects.enters[j]
             if c >= 0:
-                tape.moves[j] += (now.right[c] - found[c]) * effects.factor[j] / power[c]
+                tape.own.moves[j] += (now.right[c] - found[c]) * effects.factor[j] / power[c]
     return -SCALE
 
 
 def tied(states: Records, now: Now, arm: int, effects: Effects, found: Floats) -> bool:
     """Whether noise that differs by little more than rounding leads A to another arm."""
     for attempt in range(TRIES):
-        for j in range(now.tape.at[KNOWN]):
+        for j in range(now.tape.own.at[KNOWN]):
             size = NUDGE * now.slack / abs(effects.factor[j]) if effects.enters[j] >= 0 else 0.0
-            now.tape.moves[j] = size * effects.jitter[(j + 11 * attempt + now.t) % len(effects.jitter)]
+            now.tape.own.moves[j] = size * effects.jitter[(j + 11 * attempt + now.t) % len(effects.jitter)]
         if again(states, BEFORE, now, found) != arm:
             return True
     return False
@@ -252,11 +256,11 @@ def grow(states: Records, words: Ints, first: int, now: Now, ranks: Ints, layers
     number of the release it is, `[MOST]`. Returns whether there was room.
     """
     tape, found, newest = now.tape, np.zeros(len(now.right)), -1
-    for j in range(tape.at[KNOWN]):
+    for j in range(tape.own.at[KNOWN]):
         newest = max(newest, ranks[j])
     for rank in range(-1, newest + 1):  # the layers so far, and then the new ones
-        for j in range(tape.at[KNOWN]):
-            tape.moves[j] = STEP if 0 <= rank == ranks[j] else 0.0
+        for j in range(tape.own.at[KNOWN]):
+            tape.own.moves[j] = STEP if 0 <= rank == ranks[j] else 0.0
         room = rank < 0
         for place in range(len(layers.alive)):
             if (layers.alive[place] == 0) != (rank >= 0) or (rank >= 0 and room):
@@ -269,7 +273,7 @@ def grow(states: Records, words: Ints, first: int, now: Now, ranks: Ints, layers
                         layers.spread[c, place, one] = layers.spread[c, one, place] = one == place
                     for twin in range(layers.shift.shape[2]):
                         layers.shift[c, place, twin] = 0.0
-            rewind(tape, tape.at[KNOWN])
+            rewind(tape, tape.own.at[KNOWN])
             turn(states, first + place, now, found)
             for c in range(len(found)):
                 layers.now[place, c] = (found[c] - now.right[c]) / STEP
@@ -280,14 +284,13 @@ def grow(states: Records, words: Ints, first: int, now: Now, ranks: Ints, layers
     return True
 
 
-def observe(layers: Layers, gaps: Floats, moved: Floats, slack: float) -> bool:
+def observe(layers: Layers, moved: Floats, slack: float) -> bool:
     """Add the information of a release, by Kalman's filter; returns whether noise hides all records.
 
-    gaps: by how much the twins' releases differ from that of A, `[twins, C]`; moved: the information of all releases so
-    far about each twin's record, by number of the release, `[twins, C]`.
+    moved: the information of all releases so far about each twin's record, by number of the release, `[twins, C]`.
     """
-    alive, now, spread, shift = layers
-    places, along, count, hidden = np.zeros(len(alive), np.int64), np.zeros(len(alive)), 0, 0
+    alive, places, now, spread, shift, gaps = layers
+    along, count, hidden = np.zeros(len(alive)), 0, 0
     for place in range(len(alive)):
         if alive[place]:
             places[count] = place
@@ -322,7 +325,7 @@ class Played(NamedTuple):
     words: the states as whole numbers, `[states, words]`; tape: that of A; other: the tape of the twins, with the same
     numbers; counter: it makes Wishart noise; moved: the squares of the moves that hide the record of each twin, or with
     layers the information about it, `[twins, C]`; found: see END; rows: the last records of A and of the first twin,
-    zeros at first, `[2, d + 1]`.
+    zeros at first, `[2, d + 1]`; alike: scratch space for arms that are all the same, `[2, d, k]`.
     """
 
     states: Records
@@ -336,14 +339,15 @@ class Played(NamedTuple):
     moved: Floats
     found: Ints
     rows: Floats
+    alike: Floats
 
 
 def play(games: Played) -> None:
     """Play A and its twins up to the first fault. Filled in: `moved`, `effects.sizes`, and `found`."""
-    states, words, tape, other, deal, effects, layers, counter, moved, found, rows = games
+    states, words, tape, other, deal, effects, layers, counter, moved, found, rows, alike = lent(games)
     bank, shown, public, fixed, numbers, truth, starts, canary, records = deal
     n, d, k, size, layered = len(starts), bank.shape[2], bank.shape[3], moved.shape[1], len(layers.alive) > 0
-    alike, gaps, ranks = np.zeros((2, d, k)), np.zeros((n, size)), np.zeros(len(effects.where), np.int64)
+    gaps, ranks = layers.gaps, effects.ranks
     right, seen, sums, times = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
     largest, wishart = 0.0, False
     for t in range(shown.shape[1]):
@@ -356,17 +360,17 @@ def play(games: Played) -> None:
         arms = alike[0] if started > 0 and not fixed else bank[0, shown[0, t]]
         rewind(tape, 0)
         arm = turn(states, A, Now(t, rows[0], arms, tape, right, 0.0), right)
-        count = tape.at[PLACE]
+        count = tape.own.at[PLACE]
         rewind(other, count)
         if arm < 0 or arm >= k:
             raise WrongArm(arm, k, t + 0)
-        if tape.at[WRONG] != FINE or apart(right, right, 0.0) > 0:
-            found[END] = LONG if tape.at[WRONG] != FINE else WILD
+        if tape.own.at[WRONG] != FINE or apart(right, right, 0.0) > 0:
+            found[END] = LONG if tape.own.at[WRONG] != FINE else WILD
             return
         for c in range(size):
             largest, times[c] = max(largest, abs(right[c])), 0.0
         for j in range(count if t == 0 else 0):
-            wishart |= tape.kinds[j] == GAMMA
+            wishart |= tape.dealt.kinds[j] == GAMMA
         now = Now(t, rows[0], arms, other, right, (WISHART_DIGITS if wishart else DIGITS) * largest)
         found[END] = conforms(now, sums, counter) if wishart else gauge(states, now, effects)
         if found[END] != AGREED:
@@ -378,7 +382,7 @@ def play(games: Played) -> None:
                 times[effects.enters[j]] += 1.0
                 found[MANY] |= ranks[j] > 0
                 effects.sizes[t, effects.enters[j]] += effects.factor[j] ** 2
-        own, mine = arms if public else bank[1, shown[1, t]], 0
+        own, mine = arms if public else bank[1, shown[1, t]], arm
         for i in range(1 if wishart else n):
             if t <= starts[i]:
                 continue
@@ -414,7 +418,7 @@ def play(games: Played) -> None:
             rewind(other, count)
         if layered:
             found[FULL] = not grow(states, words, TWINS + n, now, ranks, layers)
-            if found[FULL] == 0 and not observe(layers, gaps, moved, now.slack):
+            if found[FULL] == 0 and not observe(layers, moved, now.slack):
                 found[END] = HIDDEN
             if found[FULL] or found[END] != AGREED:
                 return
@@ -447,7 +451,7 @@ def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floa
     if t % 4 == 1 and abs(number) < 1.0:
         share = number
     elif t % 16 == 2 and abs(number) < 1.0:
-        share = np.round(2.0 * number) / 2.0
+        share = np.floor(2.0 * number + 0.5) / 2.0
     half = 0.5 * (truth[d] - truth[d + 1])
     row[d] = truth[d] - half + (half if mean > number else -half) * share
 
@@ -467,9 +471,9 @@ def conforms(now: Now, sums: Floats, counter: Records) -> int:
     numbers of the first node.
     """
     d, tape = len(now.row) - 1, now.tape
-    for j in range(tape.at[KNOWN] - 1 if now.t == 0 else -1, -1, -1):
-        if tape.kinds[j] == GAMMA:
-            counter[0].k = 2.0 * tape.shapes[j]
+    for j in range(tape.own.at[KNOWN] - 1 if now.t == 0 else -1, -1, -1):
+        if tape.dealt.kinds[j] == GAMMA:
+            counter[0].k = 2.0 * tape.dealt.shapes[j]
     still(tape)
     counter[0].items = now.t
     redraw(counter[0], tape)  # type: ignore[arg-type]
@@ -480,7 +484,7 @@ def conforms(now: Now, sums: Floats, counter: Records) -> int:
             sums[place + c] += now.row[i] * now.row[j]
             wrong += not abs(sums[place + c] + noise[i, j] - now.right[place + c]) <= now.slack
         place += i + 2
-    return AGREED if wrong == 0 and tape.at[WRONG] == FINE else LAW
+    return AGREED if wrong == 0 and tape.own.at[WRONG] == FINE else LAW
 
 
 def follow_wishart(states: Records, now: Now, counter: Records) -> int:
@@ -491,13 +495,13 @@ def follow_wishart(states: Records, now: Now, counter: Records) -> int:
     """
     tape, d = now.tape, len(now.row) - 1
     found, node, leaf = np.zeros(len(now.right)), np.zeros((d + 1, d)), np.zeros((d, d + 1))
-    count, scale, noise, start = tape.at[KNOWN], counter[0].scale, counter[0].noise, 0
+    count, scale, noise, start = tape.own.at[KNOWN], counter[0].scale, counter[0].noise, 0
     for j in range(count):
-        start = j - d * (d + 1) // 2 + 1 if tape.kinds[j] == GAMMA else start
+        start = j - d * (d + 1) // 2 + 1 if tape.dealt.kinds[j] == GAMMA else start
     still(tape)
     for _ in range(2):
         arm = again(states, TWINS, now, found)
-        if tape.at[WRONG] != FINE or tape.at[PLACE] != count:
+        if tape.own.at[WRONG] != FINE or tape.own.at[PLACE] != count:
             return -DRAWS
         if apart(found, now.right, now.slack) == 0:
             return arm
@@ -515,7 +519,7 @@ def follow_wishart(states: Records, now: Now, counter: Records) -> int:
                     total -= node[i, c] * node[j, c]
                 positive &= i != j or total > 0.0
                 node[i, j] = np.sqrt(abs(total)) if i == j else total / node[j, j]
-                tape.moves[place] = (0.5 * abs(total) if i == j else node[i, j]) - tape.numbers[place]
+                tape.own.moves[place] = (0.5 * abs(total) if i == j else node[i, j]) - tape.dealt.numbers[place]
                 place += 1
         if not positive:
             still(tape)

@@ -172,7 +172,7 @@ class Games:
         d = self.known.dimension
         self.size = shape[0] if len(shape) == 1 else d * (d + 3) // 2
         self.reward = self.known.reward if math.isfinite(self.known.reward) else 1.0
-        self.bench = compiled(target, wishart=False)
+        self.bench = compiled(target, wishart="k" in target.algorithm.facts(target.setting))  # else `play` finds out
         self.longest = int(max(2, min(target.setting.horizon, LONGEST, target.budget, NUMBERS // (d * (d + 1)))))
 
     def canaries(self, rounds: int, quiet: Sequence[int]) -> list[int]:
@@ -218,14 +218,15 @@ class Games:
         states = np.repeat(self.target.state, loops.TWINS + n + places)
         counter = matrix_tree.state(setting.horizon, self.known.dimension, self.known.row_norm() ** 2, 0.0)
         jitter = self.target.stream("jitter").uniform(-1.5, 1.5, 1009)
-        where, enters, none = np.full(MOST, -1), np.zeros(MOST, np.int64), np.zeros(1, np.int64)
-        effects = Effects(self.kind, where, np.zeros(MOST), none, enters, jitter, np.zeros((rounds, c)))
-        shapes = (places, c), (c, places, places), (c, places, n)
-        layers = Layers(np.zeros(places, np.int64), *map(np.zeros, shapes))
+        where, (enters, ranks), none = np.full(MOST, -1), np.zeros((2, MOST), np.int64), np.zeros(1, np.int64)
+        effects = Effects(self.kind, where, np.zeros(MOST), none, enters, ranks, jitter, np.zeros((rounds, c)))
+        alive, some = np.zeros((2, places), np.int64)
+        shapes = (places, c), (c, places, places), (c, places, n), (n, c)
+        layers = Layers(alive, some, *map(np.zeros, shapes))
         moved, found, counters = np.zeros((n, c)), np.zeros(loops.FOUND, np.int64), record(**counter)
         words = states.view(np.int64).reshape(len(states), -1)
-        rows = np.zeros((2, self.known.dimension + 1))
-        played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, rows)
+        rows, alike = np.zeros((2, self.known.dimension + 1)), np.zeros((2, *deal.bank.shape[2:]))
+        played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, rows, alike)
         try:
             self.bench.play(played)
         except WrongArm as error:
@@ -256,7 +257,7 @@ class Games:
         """The fields of a twin's state that make it play another arm than A; "" if no field does so alone."""
         states, other, rows, right = played.states, played.other, played.rows, np.zeros(self.size)
         twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played, right)
-        other.moves[:] = 0.0
+        other.own.moves[:] = 0.0
         arm, kept = self.bench.again(states, loops.BEFORE, now, right), states.copy()
         now = now._replace(slack=loops.DIGITS * (1 + np.abs(right).max()))
 
@@ -274,9 +275,9 @@ class Games:
             (first[0], last_row(played)),
             (second[0], rows[0]),
         ):  # else a field that the last record changes may do so
-            rewind(other, other.at[KNOWN])
+            rewind(other, other.own.at[KNOWN])
             self.target.steps["update"](state, row[:-1], row[-1], other)
-            if other.at[PLACE] > 0:
+            if other.own.at[PLACE] > 0:
                 return ""
         return carrier(first, second, partial(agrees, now=now._replace(t=0)))
 
@@ -375,7 +376,7 @@ def bare_numbers(games: Games, played: Played) -> list[int]:
     loops.still(tape)
     games.bench.again(states, loops.BEFORE, now, right)
     games.bench.again(states, twin, now._replace(row=last_row(played)), seen)
-    noisy = {int(c) for c in played.effects.enters[: tape.at[KNOWN]] if c >= 0}
+    noisy = {int(c) for c in played.effects.enters[: tape.own.at[KNOWN]] if c >= 0}
     return [c for c in range(games.size) if c not in noisy and not abs(right[c] - seen[c]) <= near(right)]
 
 
@@ -411,13 +412,14 @@ def other_kind(games: Games, played: Played, bare: list[int]) -> int:
     now, tape, rng = now_of(played, right), played.other, games.target.stream("other numbers")
     loops.still(tape)
     games.bench.again(played.states, loops.BEFORE, now, right)
-    kinds = tape.kinds[: tape.at[KNOWN]].copy()
+    kinds = tape.dealt.kinds[: tape.own.at[KNOWN]].copy()
     for kind in {*kinds.tolist()} - {games.kind}:
         changed = np.zeros(games.size, bool)
         for _ in range(REDRAWN):
             loops.still(tape)
             own, found = np.flatnonzero(kinds == kind), np.zeros(games.size)
-            tape.moves[own] = (rng.random(len(own)) if kind == UNIFORM else 2 * tape.numbers[own]) - tape.numbers[own]
+            drawn = tape.dealt.numbers[own]
+            tape.own.moves[own] = (rng.random(len(own)) if kind == UNIFORM else 2 * drawn) - drawn
             games.bench.again(played.states, loops.BEFORE, now._replace(right=found), found)
             changed |= np.abs(found - right) > near(right)
         if bare and changed[bare].all():
@@ -452,8 +454,8 @@ def replayable(games: Games, played: Played, start: int, end: int) -> list[Round
         rewind(tape, 0)
         arm = games.bench.turn(states, 0, Now(t, row, arms, tape, out, 0.0), out)
         if t >= start:
-            n = tape.at[KNOWN]
-            found.append(Round(before, last, tape.numbers[:n].copy(), tape.kinds[:n].copy(), out.copy()))
+            n = tape.own.at[KNOWN]
+            found.append(Round(before, last, tape.dealt.numbers[:n].copy(), tape.dealt.kinds[:n].copy(), out.copy()))
         loops.earn(arms, arm, deal.truth[0], float(deal.numbers[0, t]), t, row)
     return found
 
@@ -466,8 +468,8 @@ def first_effects(games: Games, played: Played, rounds: list[Round], start: int,
         states = rounds[s].state.copy()
         for q in range(s, len(rounds)):
             row, n, out = rounds[q].row, len(rounds[q].numbers), np.zeros(games.size)
-            tape.numbers[:n], tape.kinds[:n] = rounds[q].numbers, rounds[q].kinds
-            tape.moves[j] = 1.0 if q == s else 0.0
+            tape.dealt.numbers[:n], tape.dealt.kinds[:n] = rounds[q].numbers, rounds[q].kinds
+            tape.own.moves[j] = 1.0 if q == s else 0.0
             rewind(tape, n)
             games.bench.turn(states, 0, Now(start + q, row, shown(played, start + q), tape, out, 0.0), out)
             changed = np.flatnonzero(np.abs(out - rounds[q].release) > near(out)).tolist()

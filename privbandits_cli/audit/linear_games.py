@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target, choose, rare, update, values
-from privbandits_cli.audit.twins import carrier, leak
+from privbandits_cli.audit.twins import carrier, leak, lent
 from privbandits_cli.audit.verdict import assuming, like_these
 from privbandits_cli.games import guards
 from privbandits_cli.games.drawing import fill_of
@@ -132,6 +132,12 @@ def copied(own: Dealt, t: int) -> Draws:
     return Draws(now.uniform.copy(), now.laplace.copy(), now.normal.copy())
 
 
+def put(numbers: Floats, place: Floats) -> None:
+    """Copy numbers to a place. Compiled, an assignment to a slice takes a second, for the words of its error."""
+    for i in range(len(place)):
+        place[i] = numbers[i]
+
+
 def rarely(target: Target[Any], numbers: Dealt, game: str, share: float = 1 / RARE) -> Dealt:
     """As many new random numbers as these; in this share of the rounds they are `rare`."""
     numbers, rng = again(target, numbers, game), target.stream(f"rare, {game}")
@@ -206,10 +212,11 @@ def apart_by_rounding(target: Target[Any], points: Floats, nudged: Floats) -> fl
 
 def observe_sums(states: Records, given: Floats, own: Dealt, sums: Floats, points: Floats) -> None:
     """Play on against `given[round, N]`; fill `sums[round, N]`, by which a point is chosen, and `points[round, N]`."""
+    states, given, own, sums, points = lent((states, given, own, sums, points))
     for t in range(len(given)):
         now = numbers_of(own, t)
         choose(states[0], points[t], now)
-        sums[t] = values(states[0])
+        put(values(states[0]), sums[t])
         update(states[0], given[t], now)
 
 

@@ -30,7 +30,7 @@ LONE = False  # bound to True if every round has a release of its own gain alone
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # rounding error of a released value, in scales of its noise
 GRAIN = 1e-12  # relative rounding error of one round; a smaller difference of two states is rounding
-BITS = 1e-15  # relative rounding error of a release or a gain: its last bits
+BITS = 1e-15  # relative rounding error of a release or a gain: its last bits; a release without new noise keeps them
 TERMS = 4e-12  # relative rounding error of a release that is a sum of many terms
 CLEAR = 1e4  # a scale of noise is measured if it is this many times the rounding of a release
 WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
@@ -264,8 +264,9 @@ def couple(
         before = trial(states, 4, arm, other, u, z)
         copy(states, 2, 1)
         slope -= before
+        most = max(most, abs(low) + abs(high) + abs(wanted) + abs(before))
         if (start + t + 1) % (rest + 1) == 0:
-            blurred = TERMS * (abs(wanted) + abs(before)) + BITS * (abs(low) + abs(high))
+            blurred = TERMS * (abs(wanted) + abs(before)) + BITS * (abs(low) + abs(high) if slope != 0.0 else most)
             slack = ROUNDING * max(abs(own), abs(slope)) + blurred
             if abs(again - wanted) > slack:
                 return EARLIER, t, 0.0, linear, hidden
@@ -286,7 +287,6 @@ def couple(
                 slopes[t] = own
                 hidden += blurred / abs(slope)
             moves[t] = max(0.0, abs(move) - error) if abs(move) > least else 0.0
-        most = max(most, abs(low) + abs(high) + abs(wanted) + abs(before))
         if rounding:
             round_off(words, fields, most * (start + t + 1))
         if not settled(states):

@@ -32,7 +32,7 @@ from privbandits_cli.audit.linear_games import (
     step_of,
 )
 from privbandits_cli.audit.target import choose, update, values
-from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.twins import copy, lent
 from privbandits_cli.audit.verdict import EXACT
 from privbandits_cli.games.linear import Floats, Ints, loss_set
 from privbandits_cli.numerics.jit import Records
@@ -68,7 +68,8 @@ def probe(
     no longer followed once it has been without effect for `patience` times as many rounds as it acted before. Numbers
     of the first round are always followed.
     """
-    numbers, rounds, effects = entries
+    states, given, own, table, mark, sums, where = lent((states, given, own, table, mark, sums, where))
+    numbers, rounds, effects = lent(entries)
     x, found = np.zeros(given.shape[1]), 0
     for t in range(len(given)):
         for k in range(mark[t], mark[t + 1]):

@@ -38,11 +38,12 @@ from privbandits_cli.audit.linear_games import (
     first_row,
     losses_of,
     played,
+    put,
     step_of,
 )
 from privbandits_cli.audit.noise_matrix import CLEAR, CORRECTIONS, largest_cost, least_cost, like_the_first, odd_rounds
 from privbandits_cli.audit.target import Target, choose, update, values
-from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.twins import copy, lent
 from privbandits_cli.audit.verdict import EXACT, Audit, judged
 from privbandits_cli.games.linear import Draws, Floats, Ints, loss_set
 from privbandits_cli.games.views import Noisy
@@ -68,7 +69,7 @@ def play_ahead(
     copy(states, 0, 1)
     x[:] = 0.0
     choose(states[1], x, now)
-    seen[:] = values(states[1])
+    put(values(states[1]), seen)
     update(states[1], loss, now)
     scratch[:] = 0.0
     choose(states[1], scratch, then)
@@ -119,7 +120,8 @@ def measure(
     without a move; slack, near: smaller differences of its sums, and of its points, are rounding. Returned: the first
     round whose point depends on the numbers, or the number of rounds.
     """
-    (sums, points, _), (where, rates) = game, hiding
+    states, given, own, table, mark, by = lent((states, given, own, table, mark, by))
+    (sums, points, _), (where, rates) = lent((game, hiding))
     n = given.shape[1]
     x, seen, kept, scratch = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(len(given) - 1):
@@ -128,14 +130,20 @@ def measure(
             for group in range(1, (mark[turn + 1] - mark[turn]) // n + 1):
                 if where[t] < 0:
                     at = mark[turn + 1] - group * n
-                    kept[:] = table[at : at + n]
-                    table[at : at + n] += by[t]
+                    for i in range(n):
+                        kept[i] = table[at + i]
+                        table[at + i] += by[t, i]
                     ahead(states, given[t], copied(own, t), copied(own, t + 1), x, seen, scratch)
-                    table[at : at + n] = kept
-                    rates[t] = (values(states[1]) - sums[t + 1]) / by[t]
-                    if np.abs(rates[t] * by[t]).min() > slack and np.abs(seen - sums[t]).max() <= slack:
+                    put(kept, table[at : at + n])
+                    put(values(states[1]), rates[t])
+                    enter, same = True, True  # each number the next sum, and none this sum; the same point
+                    for i in range(n):
+                        rates[t, i] = (rates[t, i] - sums[t + 1, i]) / by[t, i]
+                        enter &= abs(rates[t, i] * by[t, i]) > slack and abs(seen[i] - sums[t, i]) <= slack
+                        same &= abs(x[i] - points[t, i]) <= near
+                    if enter:
                         where[t] = at
-                        if turn == t and not np.abs(x - points[t]).max() <= near:
+                        if turn == t and not same:
                             return t
         now = copied(own, t)
         x[:] = 0.0
@@ -152,7 +160,8 @@ def follow(
     states: B and scratch space; table: the numbers of `moved` that are moved. Filled in: `moved`, and the sums and
     points of the twin.
     """
-    (sums, points, _), (where, rates) = twin, hiding
+    states, given, moved, table, wanted = lent((states, given, moved, table, wanted))
+    (sums, points, _), (where, rates) = lent((twin, hiding))
     n = given.shape[1]
     x, seen, scratch = np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(len(given)):
@@ -166,7 +175,7 @@ def follow(
                 break
         now = copied(moved, t)
         choose(states[0], points[t], now)
-        sums[t] = values(states[0])
+        put(values(states[0]), sums[t])
         update(states[0], given[t], now)
 
 

@@ -5,17 +5,28 @@ one twin is put into a copy of the other, which then plays.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from privbandits_cli.numerics.jit import Records, compiled_in
+
+T = TypeVar("T")
 
 
 @compiled_in("privbandits_cli.audit.compiled")
 def copy(states: Records, source: int, target: int) -> None:
     """Copy a state over another one."""
     states[target] = states[source]
+
+
+@compiled_in("privbandits_cli.audit.compiled")
+def lent(parts: T) -> T:
+    """The same array, or the same tuple of arrays. Compiled, no references to them are counted: none may outlive it.
+
+    To count them, in each call of a step, may take longer than the steps themselves.
+    """
+    return parts
 
 
 def carrier(first: Records, second: Records, differs: Callable[[Records], bool]) -> str:

@@ -87,7 +87,7 @@ FOUND = {  # the round, the level and the field in question
     ("dp_ftrl", "nodes forgotten after round 1,000"): ["the loss of round 1 costs ε = 1.25, where 1 is allowed"],
     ("dp_ftrl, BLT", "noise scale x 0.75"): ["the loss of round 1 costs ε = 1.36"],
     ("dp_ftrl, BLT", "|c| of half of the rounds"): ["the loss of round 1 costs ε = 1.017"],
-    ("dp_ftrl, BLT", "no cumulative sum (lowers regret)"): ["is not the sum of the losses and of noise"],
+    ("dp_ftrl, BLT", "no cumulative sum (lowers regret)"): ["of round 1 costs ε = 10,203,911", "μ = 4512"],
     ("dp_ftrl, BLT", "C z for B z (lowers regret)"): ["the loss of round 1 costs ε = 1.047"],
     ("dp_ftrl, BLT", "buffers added"): ["prefix 2,610 is not a finite number"],
     ("dp_ftrl, BLT", "noise redrawn for every prefix"): ["of round 1 costs ε = 436.9", "μ = 25.21"],
