@@ -69,10 +69,10 @@ QUESTIONS = (
         "A table, or a log of clicks",
         "contextual",
         _of("table", "log"),
-        note="Each row of a table is a visitor, with features. An arm is a class, and the right one pays 1: this is a "
-        "log of clicks in which every answer is known. At ε = 1 nobody learns much from so few rows: see "
-        "[contextual bandits](../papers/contextual.md). With a log of your own, `privbandits evaluate` estimates what "
-        "a policy earns.",
+        note="All games here are tables; no log was played. Each row of a table is a visitor, with features. An arm is "
+        "a class, and the right one pays 1. In a log only the reward of the arm that was shown is known. At ε = 1 "
+        "nobody learns much from so few rows: see [contextual bandits](../papers/contextual.md). With a log of your "
+        "own, `privbandits evaluate` estimates what a policy earns.",
     ),
     Question("Arms with features", "contextual", _of("sphere_arms", "fixed_arms", "basis_arms")),
     Question("Experts, or points of a set", "linear", feedback="full"),

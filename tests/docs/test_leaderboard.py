@@ -1,11 +1,13 @@
 """The page of the leaderboard: each committed adversary has a question, and cells say what the results say."""
 
+import csv
 import re
 import shlex
 import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from privbandits_cli.analysis.folder import read_config
@@ -150,6 +152,22 @@ def test_the_advice_without_a_trusted_learner_is_that_of_the_leaderboard():
         assert len(advised) == len(named) == 4
         for ours, theirs in zip(advised, named, strict=True):
             assert ours[0] == theirs[0] and set(ours) <= set(theirs)
+
+
+def test_means_and_worst_trials_of_the_advice_are_those_of_the_figure():
+    advice = (ROOT / "docs" / "start" / "which_algorithm.md").read_text(encoding="utf-8")
+    names = {
+        "DP-KLUCB, safe": "DP-KLUCB, safe",
+        "DP-IMED, `first: 16`": "DP-IMED, first phase of 16/ε rounds",
+        "DP-KLUCB": "DP-KLUCB",
+    }
+    with (committed() / "results" / "worst_trials" / "final.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for written, label in names.items():
+        (cells,) = re.findall(rf"^\| {re.escape(written)} \| (\d.*, \d.*) \|$", advice, re.MULTILINE)
+        for epsilon, cell in zip((0.05, 0.1, 0.25, 0.5, 1), cells.split(" | "), strict=True):
+            own = [float(row["regret"]) for row in rows if row["label"] == f"{label} (ε = {epsilon:g})"]
+            assert cell == f"{np.mean(own):,.0f}, {max(own):,.0f}"
 
 
 def test_every_question_says_what_was_not_played(played):
