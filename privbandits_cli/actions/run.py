@@ -1,5 +1,6 @@
 """A run, from its plan to its CSVs, figure and manifest, and its result as plain data."""
 
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import astuple, dataclass
@@ -14,6 +15,7 @@ import yaml
 
 from privbandits_cli.actions.privacy import ledger
 from privbandits_cli.analysis import crate, stopping, summary
+from privbandits_cli.analysis.curves import NothingToDraw
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.analysis.manifest import manifest, rendered
 from privbandits_cli.engine import Engine, rehearsal, runner
@@ -29,6 +31,10 @@ from privbandits_cli.plugins import messages
 FIGURES = ("pdf", "png", "svg")
 RUN = ("command", "engine", "jobs", "copied", "merged", "started", "ended")  # how trials were run, in the manifest
 GIVEN = "experiment.yaml"  # a shard's experiment as given, before its sweeps are expanded, for `merge`
+
+
+class NotDrawn(UserWarning):
+    """Why a run has no figure."""
 
 
 @dataclass(frozen=True)
@@ -211,8 +217,14 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     if sources != made["figure_of"] or not all(picture.exists() for picture in pictures):
         from privbandits_cli.figures import plot, table
 
-        plot.save(plot.figure(table.read(store.folder)), store.folder, plan.name, FIGURES)
-        _write_manifest(store, made | {"figure_of": sources})
+        try:
+            figure = plot.figure(table.read(store.folder))
+        except NothingToDraw as reason:
+            warnings.warn(f"no figure is drawn: {reason}", NotDrawn, stacklevel=2)
+            pictures = []
+        else:
+            plot.save(figure, store.folder, plan.name, FIGURES)
+            _write_manifest(store, made | {"figure_of": sources})
     crate.write(store.folder)
     return [*tables, *(picture.name for picture in pictures), "manifest.json", crate.CRATE]
 

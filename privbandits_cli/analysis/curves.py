@@ -133,6 +133,10 @@ def kept(values: Mapping[str, str], folded: Set[str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if name not in folded}
 
 
+class NothingToDraw(ValueError):
+    """No curve has a place on the axis of the figure."""
+
+
 def _power(n: int) -> str:
     """A number as text; a large power of 2 as such."""
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else str(n)
@@ -168,9 +172,10 @@ def read(
         if not any(name in curve.swept for curve in every):
             every = [_sweeping(curve, name) for curve in every]
         if not any(name in curve.swept for curve in every):
-            raise ValueError(f"nothing to draw against: no curve has a parameter '{name}'")
+            where = f"an ε that is proved at δ = {plot.at_delta:g}" if unplaced else f"a parameter '{name}'"
+            raise NothingToDraw(f"nothing to draw against: no curve has {where}")
     if against and len({_number(curve, against) for curve in every if against in curve.swept}) < 2:
-        raise ValueError(f"nothing to draw against: '{against}' takes only one value")
+        raise NothingToDraw(f"nothing to draw against: '{against}' takes only one value")
     drawn = _extreme(every, {*plot.best}, -1.0) if plot.best else every
     drawn = _extreme(drawn, {plot.worst}, 1.0) if plot.worst else drawn
     if plot.against == "epsilon" and not plot.placed:
@@ -178,7 +183,7 @@ def read(
         unplaced = [str(curve.legend) for curve in drawn if curve.own.get("epsilon") == "inf"]
         drawn = [curve for curve in drawn if curve.own.get("epsilon") != "inf"]
         if not any("epsilon" in curve.swept for curve in drawn):
-            raise ValueError("nothing to draw against: no ε of a person is proved for any curve that sweeps it")
+            raise NothingToDraw("nothing to draw against: no ε of a person is proved for any curve that sweeps it")
     return Curves(folder, every, drawn, plot, config, unplaced)
 
 

@@ -227,6 +227,8 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
         terminal.print_part(plan, *store.progress(plan), store.folder)
     elif not quiet and plan.experiment.keys.game == "best_arm":
         terminal.print_stopping(plan, run.finals(plan, store), store.folder)
+    elif not quiet and f"{plan.name}.png" not in outcome.written:  # nothing has a place in the figure, or in its table
+        print(f"{store.folder}/: {', '.join(outcome.written)}")
     elif not quiet:
         from privbandits_cli.figures import table
 

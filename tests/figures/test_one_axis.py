@@ -15,6 +15,7 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import profile, table
 from privbandits_cli.games.players import Setting
+from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins.registry import Registry
 from tests.cli.test_cli import call
 from tests.conftest import some
@@ -258,6 +259,20 @@ def test_curves_without_a_guarantee_at_that_delta_are_left_out(tmp_path):
     (lines,) = found.panels.values()
     assert [len(line.x) for line in lines if line.algorithm == "adac_ucb"] == [1]
     assert found.remarks[-1].startswith("no ε is proved at this δ, so left out: AdaC-UCB (")
+
+
+def test_a_run_in_which_no_curve_has_a_place_keeps_its_numbers(tmp_path):
+    """Nothing is proved of this Wishart noise at so small a δ: CSVs are written, and a warning says why no figure is."""
+    path = tmp_path / "nothing.yaml"
+    path.write_text(
+        "experiment: nothing\ngame: contextual\nhorizon: 20\narms: 3\ndimension: 2\ntrials: 2\nadversary: sphere_arms\n"
+        "algorithms: [{name: dp_linucb, noise: wishart, epsilon: [0.5, 1], delta: 1e-6}]\n"
+        "summary: {centre: mean}\nplot: {against: epsilon, at_delta: 1e-12}\n"
+    )
+    plan = make_plan(load(path))
+    with uncompiled(), pytest.warns(run.NotDrawn, match="no curve has an ε that is proved at δ = 1e-12"):
+        outcome = run.run(plan, Store(tmp_path / "out"), Engine(), 1, ["test"])
+    assert "summary.csv" in outcome.written and not list((tmp_path / "out").glob("*.png"))
 
 
 @pytest.mark.parametrize("algorithms", some(["all", "two"], "two"))
