@@ -262,7 +262,7 @@ def test_curves_without_a_guarantee_at_that_delta_are_left_out(tmp_path):
 
 
 def test_a_run_in_which_no_curve_has_a_place_keeps_its_numbers(tmp_path):
-    """Nothing is proved of this Wishart noise at so small a δ: CSVs are written, and a warning says why no figure is."""
+    """Nothing is proved of this Wishart noise at so small a δ: CSVs are written; a warning says why no figure is."""
     path = tmp_path / "nothing.yaml"
     path.write_text(
         "experiment: nothing\ngame: contextual\nhorizon: 20\narms: 3\ndimension: 2\ntrials: 2\nadversary: sphere_arms\n"
