@@ -227,13 +227,15 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
         terminal.print_part(plan, *store.progress(plan), store.folder)
     elif not quiet and plan.experiment.keys.game == "best_arm":
         terminal.print_stopping(plan, run.finals(plan, store), store.folder)
-    elif not quiet and f"{plan.name}.png" not in outcome.written:  # nothing has a place in the figure, or in its table
-        print(f"{store.folder}/: {', '.join(outcome.written)}")
     elif not quiet:
+        from privbandits_cli.analysis.curves import NothingToDraw
         from privbandits_cli.figures import table
 
         fewest = min(store.count([curve], plan.span) for curve in plan.curves)
-        terminal.print_result(plan, table.read(store.folder), fewest, store.folder)
+        try:
+            terminal.print_result(plan, table.read(store.folder), fewest, store.folder)
+        except NothingToDraw:  # a warning has said why
+            print(f"{store.folder}/: {', '.join(outcome.written)}")
     return FAILED if outcome.failures else OK
 
 
