@@ -110,7 +110,7 @@ def _play(game):
             regrets = bandit.play(game, range(TRIALS), block=BLOCK)
         except Exception as error:
             return Played(error=error)
-    return Played(regrets.tobytes(), _bytes(last[-1]))
+    return Played(regrets.tobytes(), _bytes(last[-1][:TRIALS]))  # without the copies that complete a vector
 
 
 def _bytes(records):
