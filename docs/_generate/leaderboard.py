@@ -185,7 +185,7 @@ def _best(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _ranked(won: Mapping[Player, int], rows: Sequence[Row]) -> Iterator[Player]:
-    """At most BEST of the players with games won, the best first; each has met those before it.
+    """The best players that have won a game, at most BEST of them, best first. Each has met those before it.
 
     One leads another if it beats it in more games than the other way round. A player that another one leads comes after
     it; else the one that leads more others is first. So wins in games that another did not play put nobody before it.

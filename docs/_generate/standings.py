@@ -175,7 +175,7 @@ class Row:
         return self.instance.guess is None or entry.interval[1] < self.instance.guess
 
     def beaten(self, entry: Entry) -> set[Player]:
-        """The other players that an entry beats, or whose means may be twice as large, at their smallest means."""
+        """The players that an entry beats, or whose mean may be twice as large. Each counts with its smallest mean."""
         others = ((player, other) for player, other in self.players.items() if player != entry.player)
         return {player for player, other in others if self._beats(entry, other) or _twice(other, entry)}
 

@@ -80,7 +80,7 @@ def values_settled(states: Records) -> bool:
 
 
 def answers_of(target: Target[View]) -> Callable[..., int]:
-    """The compiled `compared` of a target whose game ends with an answer; of another target, a function for GOING."""
+    """`compared`, compiled, if the target's game ends with an answer; else `no_answers`, compiled."""
     if "stop" not in target.steps:
         return target.call(no_answers)
     return target.call(compared, NAMES="recommend" in target.steps)

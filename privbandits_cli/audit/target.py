@@ -72,11 +72,11 @@ class Target(Generic[V]):
         return _reader(place, str(self.state.dtype.descr))
 
     def loop(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
-        """The template compiled with the steps that it calls, readers of the view's places, and what else is bound."""
+        """Compile a template. Its names become the steps, the readers of what the view releases, and `bound`."""
         return _compiled(compile_step, template, self._names(template, bound))
 
     def call(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
-        """As `loop`, for a function that other loops call often: it is compiled once, and not copied into them."""
+        """Like `loop`, for a function that many loops call: its code is not copied into them."""
         return _compiled(compile_once, template, self._names(template, bound))
 
     def _names(self, template: Callable[..., Any], bound: Steps) -> tuple[tuple[str, Callable[..., Any]], ...]:

@@ -53,7 +53,7 @@ class Bulk:
         return Bulk(self.mean / by, self.sd / by, self.low / by, self.middle / by, self.high / by, self.trials)
 
     def at(self, points: NDArray[Any]) -> "Bulk":
-        """The points at these places, which may repeat, or where these flags hold."""
+        """The points at these indices, which may repeat, or where these flags are True."""
         return Bulk(*(part[points] for part in (self.mean, self.sd, self.low, self.middle, self.high, self.trials)))
 
 
