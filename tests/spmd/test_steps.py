@@ -144,6 +144,12 @@ def test_what_one_trial_plays_alone_takes_and_returns_bools(tmp_path):
     assert here.error is None and here == there
 
 
+def test_a_field_that_only_such_a_function_changes_differs_between_trials(tmp_path):
+    head = f"{HEAD}{ONCE}\n\n@once\ndef noted(state, u: float) -> float:\n    state.inner.y = u\n    return u\n"
+    here, there = played("state.x = noted(state, rng.uniform)\nstate.v[arm] = state.inner.y", tmp_path, head)
+    assert here.error is None and here == there
+
+
 @pytest.mark.parametrize("given", ["(1, 2)", "np.ones(2)"])
 def test_a_tuple_or_a_global_array_is_no_argument_of_what_one_trial_plays_alone(given, tmp_path):
     """`(1, 2)` equals `(1.0, 2.0)`, for which the code would be another."""
