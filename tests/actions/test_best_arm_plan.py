@@ -28,8 +28,7 @@ def test_the_committed_numbers_are_computed_again():
                 assert int(one["runs"]) == made.STUDIES and float(one["certified"]) == 1.0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+@pytest.mark.parametrize("epsilon", [pytest.param(1.0, marks=pytest.mark.slow), math.inf])
 def test_the_committed_studies_are_played_again(epsilon):
     rows = plan.rows(plan.question(made.ARMS, 0.2, made.DELTA), [epsilon], made.STUDIES, made.SEED)
     for row in rows:
