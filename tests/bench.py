@@ -27,7 +27,7 @@ from privbandits_cli.cli import terminal
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games import bandit, best_arm, contextual, linear
 from privbandits_cli.games.bandit import BLOCK, play
-from privbandits_cli.games.drawing import ROWS, WIDTH, fill_of, filled
+from privbandits_cli.games.drawing import NUMBERS, WIDTH, fill_of, filled
 from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts
@@ -185,7 +185,7 @@ def candidates():
     yield "EXP3 by hand", ("reference", lambda: exp3_by_hand(table, gamma, RNG), ROUNDS, None)
     yield "EXP3 in lanes by hand", by_hand(False)
     yield "DP-EXP3-Lap in lanes by hand", by_hand(True)
-    for kind in ROWS:
+    for kind in NUMBERS:
         fill, own = fill_of(kind, Generator(SFC64(2))), out.view(np.uint64) if kind == "bits" else out
         filled = ("random numbers", lambda fill=fill, own=own: [fill(own) for _ in range(8)], 8 * BLOCK, None)
         yield f"{kind} numbers", filled

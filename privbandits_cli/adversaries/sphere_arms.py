@@ -83,7 +83,8 @@ def deal(state: Record, layers: Record, out: Floats) -> None:
     """The arms of a round, and in the last row their means."""
     theta, words = state.theta, state.words
     x, mean = out[: len(theta)], out[len(theta)]
-    fill_normal(words, layers, x)
+    for i in range(len(x)):
+        fill_normal(words, layers, x[i])
     if len(theta) <= FEW:
         normalise_few(x, mean, theta)
     else:

@@ -71,7 +71,7 @@ def contenders_room(dimension: int) -> dict[str, Any]:
         "factor": np.eye(d),  # R and R', upper and lower: Λ = R' R
         "logdet": 0.0,  # ln det Λ
         "row": np.zeros(d),
-        "normals": np.zeros((1, d)),
+        "normals": np.zeros(d),
     }
 
 
@@ -205,7 +205,7 @@ def coordinate(words: Words, low: float, high: float, widest: float, power: int)
 def propose(room: Record, cell: int, x: Floats) -> bool:
     """Set x to an arm in this cell; returns whether it is accepted, provided that its score exceeds the level."""
     low, high, b = room.angles[cell + 1], room.angles[cell], room.bounds[cell]
-    normals, factor = room.normals[0], room.factor
+    normals, factor = room.normals, room.factor
     u = coordinate(room.words, low, high, room.inner[cell], len(x) - 2)
     square, along = 0.0, 0.0
     while square < SHORT:  # w' Λ w |g|², which does not depend on w, and is at most |g|²

@@ -17,13 +17,14 @@ from privbandits_cli.games import lockstep
 from privbandits_cli.games.lockstep import Loop, in_words, spread
 from privbandits_cli.numerics.jit import Record, Records, bind, borrower, compile_step, compiled, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import (
+    TOGETHER,
     Fill,
     Words,
+    advance,
+    fill_normal,
     fraction,
     laplace_of,
     layers,
-    ready_word,
-    standard_normal,
     streams_of,
     uniform,
     word_of,
@@ -33,50 +34,59 @@ from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import Step
 
 WIDTH = 8  # trials of a vector
+SOME = 16  # numbers that are drawn in a row, while the words of their stream are in registers
 TILE = 64  # rows that stay in the fastest cache while trial after trial is written into them
 Row = Callable[[Any, Any, Any], None]  # step(state, layers of the normal law, row to fill)
 
 
-# ------------------------------------------------------------------------------------------ the rows of each kind
+# ------------------------------------------------------------------------------------------ numbers of each kind
 
 
-def uniform_row(state: Record, layers: Record, out: Floats) -> None:
-    """A number in [0, 1)."""
-    out[0] = uniform(state.words)
+def uniforms(state: Record, layers: Record, out: Floats) -> None:
+    """Numbers in [0, 1)."""
+    for i in range(len(out)):
+        out[i] = uniform(state.words)
 
 
-def laplace_row(state: Record, layers: Record, out: Floats) -> None:
-    """A standard Laplace number."""
-    out[0] = laplace_of(word_of(state.words))
+def laplaces(state: Record, layers: Record, out: Floats) -> None:
+    """Standard Laplace numbers."""
+    for i in range(len(out)):
+        out[i] = laplace_of(word_of(state.words))
 
 
-def normal_row(state: Record, layers: Record, out: Floats) -> None:
-    """A standard normal number."""
-    out[0] = standard_normal(state.words, layers)
+def normals(state: Record, layers: Record, out: Floats) -> None:
+    """Standard normal numbers."""
+    fill_normal(state.words, layers, out)
 
 
-def bits_row(state: Record, layers: Record, out: Words) -> None:
-    """A word of 64 random bits."""
-    out[0] = word_of(state.words)
+def bits(state: Record, layers: Record, out: Words) -> None:
+    """Words of 64 random bits."""
+    for i in range(len(out)):
+        out[i] = word_of(state.words)
 
 
-def wide_uniform_row(state: Record, layers: Record, out: Floats) -> None:
-    """A number in (0, 1), from 16 streams."""
-    out[0] = fraction(ready_word(state))
+def wide_uniforms(state: Record, layers: Record, out: Floats) -> None:
+    """Numbers in (0, 1), eight of each of 16 streams."""
+    advance(state)
+    for i in range(len(out)):
+        out[i] = fraction(state.ready[i])
 
 
-def wide_laplace_row(state: Record, layers: Record, out: Floats) -> None:
-    """A standard Laplace number, from 16 streams."""
-    out[0] = laplace_of(ready_word(state))
+def wide_laplaces(state: Record, layers: Record, out: Floats) -> None:
+    """Standard Laplace numbers, eight of each of 16 streams."""
+    advance(state)
+    for i in range(len(out)):
+        out[i] = laplace_of(state.ready[i])
 
 
-ROWS: dict[str, Row] = {"uniform": uniform_row, "laplace": laplace_row, "normal": normal_row, "bits": bits_row}
-WIDE: dict[str, Row] = {"uniform": wide_uniform_row, "laplace": wide_laplace_row}
+NUMBERS: dict[str, Row] = {"uniform": uniforms, "laplace": laplaces, "normal": normals, "bits": bits}
+WIDE: dict[str, Row] = {"uniform": wide_uniforms, "laplace": wide_laplaces}
 
 
 def fill_of(kind: str, *rngs: Generator) -> Fill:
     """A source of numbers of a kind, `[n, trials]` or `[n, number, trials]`; each trial has its own stream."""
-    return filled(ROWS[kind], [record(**words_of(rng)) for rng in rngs], kind="u" if kind == "bits" else "f")
+    states = [record(**words_of(rng)) for rng in rngs]
+    return cut(filled(NUMBERS[kind], states, (SOME,), kind="u" if kind == "bits" else "f"), SOME, len(rngs))
 
 
 def wide_fill_of(kind: str, *rngs: Generator) -> Fill:
@@ -86,7 +96,29 @@ def wide_fill_of(kind: str, *rngs: Generator) -> Fill:
     """
     if kind not in WIDE:
         return fill_of(kind, *rngs)
-    return filled(WIDE[kind], [record(**streams_of(rng)) for rng in rngs], own=("streams",))
+    states = [record(**streams_of(rng)) for rng in rngs]
+    return cut(filled(WIDE[kind], states, (TOGETHER,), own=("streams",)), TOGETHER, len(rngs))
+
+
+def cut(fill: Fill, block: int, trials: int) -> Fill:
+    """A source of any number of rows `[n, trials]`, from one of whole blocks of rows. What is left over comes next."""
+    left: NDArray[Any] = np.empty((0, trials))
+
+    def filled(out: NDArray[Any]) -> None:
+        nonlocal left
+        assert out.flags.c_contiguous, "a copy of the table would be filled"
+        rows = out.reshape(-1, trials)
+        begun = min(len(left), len(rows))
+        whole = begun + (len(rows) - begun) // block * block
+        rows[:begun], left = left[:begun], left[begun:]
+        if whole > begun:
+            fill(rows[begun:whole])
+        if whole < len(rows):
+            left = np.empty((block, trials), out.dtype)
+            fill(left)
+            rows[whole:], left = left[: len(rows) - whole], left[len(rows) - whole :]
+
+    return filled
 
 
 # ------------------------------------------------------------------------------------------ the loops

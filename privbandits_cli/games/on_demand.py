@@ -142,9 +142,9 @@ def draw_best(crowd: Record, x: Floats) -> None:
     square = 0.0
     while square < SHORT:
         fill_normal(crowd.words, crowd, crowd.normals)
-        along = dot(crowd.theta, crowd.normals[0])
+        along = dot(crowd.theta, crowd.normals)
         for i in range(len(x)):
-            x[i] = crowd.normals[0, i] - along * crowd.theta[i]
+            x[i] = crowd.normals[i] - along * crowd.theta[i]
         square = dot(x, x)
     size = np.sqrt((1.0 - crowd.best * crowd.best) / square)
     for i in range(len(x)):
@@ -156,9 +156,9 @@ def draw_other(crowd: Record, x: Floats) -> None:
     mean = np.inf
     for _ in range(TRIES):
         fill_normal(crowd.words, crowd, crowd.normals)
-        over = 1.0 / np.sqrt(dot(crowd.normals[0], crowd.normals[0]))
+        over = 1.0 / np.sqrt(dot(crowd.normals, crowd.normals))
         for i in range(len(x)):
-            x[i] = over * crowd.normals[0, i]
+            x[i] = over * crowd.normals[i]
         mean = dot(crowd.theta, x)
         if crowd.low <= mean <= crowd.high:
             return

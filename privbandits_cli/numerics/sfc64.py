@@ -35,6 +35,7 @@ SQUEEZE = 0.0331  # a constant of Marsaglia & Tsang 2000
 UNITY = np.uint64(np.float64(1.0).view(np.uint64))
 SIGN = np.uint64(63)
 STREAMS, AHEAD = 16, 8  # streams side by side, and the words that each gives at a time
+TOGETHER = STREAMS * AHEAD
 
 
 def words_of(rng: Generator) -> dict[str, Any]:
@@ -49,10 +50,10 @@ def source(rng: Generator) -> dict[str, Any]:
 
 
 def streams_of(rng: Generator) -> dict[str, Any]:
-    """Fields of a record from which `ready_word` draws: 16 streams whose states are words of rng, and their words."""
+    """Fields of a record that `advance` draws from: 16 streams whose states are words of rng, and room for words."""
     streams = np.ones((4, STREAMS), np.uint64)  # the last word of a state counts from 1
     streams[:3] = rng.bit_generator.random_raw(3 * STREAMS).reshape(3, STREAMS)
-    return {"streams": streams, "ready": np.zeros(STREAMS * AHEAD, np.uint64), "used": STREAMS * AHEAD}
+    return {"streams": streams, "ready": np.zeros(TOGETHER, np.uint64)}
 
 
 def layers() -> dict[str, Any]:
@@ -92,15 +93,6 @@ def advance(room: Record) -> None:
         streams[0, i], streams[1, i], streams[2, i], streams[3, i] = a, b, c, n
 
 
-def ready_word(room: Record) -> Any:
-    """The next word of 16 streams, which take turns."""
-    if room.used == len(room.ready):
-        advance(room)
-        room.used = 0
-    room.used += 1
-    return room.ready[room.used - 1]
-
-
 def uniform(words: Words) -> float:
     """A number in [0, 1)."""
     number: float = np.int64(word_of(words) >> ELEVEN) * UNIT
@@ -128,17 +120,16 @@ def laplace_of(word: np.uint64) -> float:
 
 
 def fill_normal(words: Words, layers: Any, out: Floats) -> None:
-    """Standard normal numbers in the rows of `out`, one after the other."""
+    """Standard normal numbers, one after the other."""
     a, b, c, n = words[0], words[1], words[2], words[3]
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            word, a, b, c, n = following(a, b, c, n)
-            x, layer, size = normal_of(word, layers)
-            if size >= layers.inside[layer]:
-                words[0], words[1], words[2], words[3] = a, b, c, n
-                x = outside(words, layers, layer, size, x)
-                a, b, c, n = words[0], words[1], words[2], words[3]
-            out[i, j] = x
+    for i in range(len(out)):
+        word, a, b, c, n = following(a, b, c, n)
+        x, layer, size = normal_of(word, layers)
+        if size >= layers.inside[layer]:
+            words[0], words[1], words[2], words[3] = a, b, c, n
+            x = outside(words, layers, layer, size, x)
+            a, b, c, n = words[0], words[1], words[2], words[3]
+        out[i] = x
     words[0], words[1], words[2], words[3] = a, b, c, n
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from privbandits_cli.games import bandit, driver
 from privbandits_cli.games.bandit import Draws, play
-from privbandits_cli.games.drawing import ROWS
+from privbandits_cli.games.drawing import NUMBERS
 from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import borrower, compile_step, compiled, record, uncompiled
@@ -162,7 +162,7 @@ def test_exp3_agrees_with_independent_programs():
 
 
 def test_draws_carry_every_stream():
-    assert set(Draws._fields) < set(ROWS)
+    assert set(Draws._fields) < set(NUMBERS)
 
 
 @pytest.mark.parametrize("n_arms", [1, 3, 4, 70])

@@ -13,7 +13,7 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli.games import bandit, lockstep
 from privbandits_cli.games.bandit import Draws, play
-from privbandits_cli.games.drawing import ROWS, fill_of
+from privbandits_cli.games.drawing import NUMBERS, fill_of
 from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import blocks, composition, steps
@@ -211,7 +211,7 @@ def test_gains_in_lanes_are_those_of_each_trial(name):
         np.testing.assert_array_equal(together[:, :, trial], alone)
 
 
-@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("plain", [False, True])
 def test_numbers_in_lanes_are_those_of_each_stream(kind, plain):
     """More numbers than a word has signs, in two calls."""
@@ -227,7 +227,7 @@ def test_numbers_in_lanes_are_those_of_each_stream(kind, plain):
         np.testing.assert_array_equal(out[:, seed], alone)
 
 
-@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize("kind", NUMBERS)
 def test_several_numbers_of_a_round_are_those_of_each_stream(kind):
     fill = fill_of(kind, *(stream(7, kind, "one", "other", trial=trial) for trial in range(5)))
     out = np.empty((90, 3, 5), np.uint64 if kind == "bits" else np.float64)
