@@ -74,7 +74,9 @@ def apart(name, found, reference, n):
     sd = float(found.std(ddof=1))
     far, theirs = abs(float(found.mean()) - value), sd / math.sqrt(n) if half is None else half / 1.96
     error = math.hypot(sd / math.sqrt(len(found)), theirs)
-    return far / error if error else math.inf if far > 1 else 0.0  # with much noise DP-SE plays the same in all trials
+    if error > 1e-9 * value:
+        return far / error
+    return math.inf if far > 1 else 0.0  # with much noise DP-SE plays the same in all trials
 
 
 def too_far(trials):
