@@ -20,7 +20,7 @@ from privbandits_cli.games.contract import One
 from privbandits_cli.games.drawing import draw, fill_of, side_by_side
 from privbandits_cli.games.driver import column
 from privbandits_cli.games.guards import WrongArm
-from privbandits_cli.games.lockstep import LANES, WIDTH, Loop
+from privbandits_cli.games.lockstep import LANES, Loop
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import composition, in_loop
@@ -31,7 +31,8 @@ from privbandits_cli.numerics.types import Blocks, Floats, Ints, Tables
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "One", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds, at most; fewer if there are many arms
-BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
+BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it, ...
+LEAST = 32  # ... but no fewer rounds, because all states are copied at the start of a block
 MANY = 4096  # with more arms, trials play alone, because states in a group could take a gigabyte
 
 
@@ -266,7 +267,7 @@ class Seat(driver.Seat):
 class Games(driver.Games):
     """The games of a group of trials."""
 
-    width = WIDTH
+    width = LANES
     seat: ClassVar[Callable[..., driver.Seat]] = Seat
 
     def __init__(self, match: Match, trials: Sequence[int], wanted: int, block: int) -> None:
@@ -300,7 +301,7 @@ class Games(driver.Games):
             return Loop(None, f"there are more than {MANY:,} arms")
         layout, wanted = cls.first(algorithm, setting).dtype, asked(algorithm, setting)
         axes = tuple(axis(wanted.get(kind, One())) for kind in Numbers._fields)
-        return cls.in_lockstep(composition(algorithm), layout, 1 if lone else WIDTH, setting.n_arms, axes, known)
+        return cls.in_lockstep(composition(algorithm), layout, 1 if lone else cls.width, setting.n_arms, axes, known)
 
     @staticmethod
     def in_lockstep(modules: tuple[str, ...], layout: Any, width: int, n_arms: int, axes: Any, known: bool) -> Loop:
@@ -321,7 +322,7 @@ class Games(driver.Games):
         setting = self.match.setting
         wanted = [n for algorithm in self.match.algorithms for n in asked(algorithm, setting).values()]
         most = max([setting.n_arms, *(n for n in wanted if not isinstance(n, One))])
-        return BYTES // (8 * len(self.trials) * most)
+        return max(LEAST, BYTES // (8 * len(self.trials) * most))
 
     def tables(self) -> Iterator[Floats]:
         rngs = self.streams("gains", self.adversary)

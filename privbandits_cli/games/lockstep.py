@@ -18,8 +18,7 @@ from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import BOOL, Step, Unsupported, digest_of
 from privbandits_cli.version import numba_was_tried
 
-LANES = 32  # trials of a group of `bandit`: several vectors, which share the tables of a block
-WIDTH = 16  # trials of a vector
+LANES = 32  # trials of a vector of `bandit`: several of the processor's own, so that none waits for its last result
 TOTAL = ("player", "total")  # the field of a record that is noted at marks
 Words = NDArray[np.uint64]
 

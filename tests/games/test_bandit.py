@@ -136,7 +136,7 @@ def test_all_algorithms_of_a_trial_meet_the_same_game(monkeypatch, plain):
         driver, "stream", lambda seed, *n, trial: names.append((*n, trial)) or real(seed, *n, trial=trial)
     )
     with uncompiled(plain), np.errstate(over="ignore"):  # no number matters
-        trials = range(2 if plain else bandit.WIDTH)  # as many as a vector has, or some would be repeated
+        trials = range(2 if plain else bandit.LANES)  # as many as a vector has, or some would be repeated
         play(match(foe("stochastic"), everyone(foe("stochastic")), 50), trials)
     gains = [name for name in names if name[0] == "gains"]
     assert gains == [("gains", "stochastic", trial) for trial in trials]

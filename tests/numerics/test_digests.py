@@ -34,7 +34,7 @@ def step(state, scale=0.5):
     """A step."""
     total = 0.0
     for i in range(LIMIT):
-        total += scale * helper(state[i]) + TABLE[i] - lockstep.WIDTH
+        total += scale * helper(state[i]) + TABLE[i] - lockstep.LANES
     return total
 '''
 
@@ -75,7 +75,7 @@ def test_what_is_not_computed_does_not_count(old, new):
         ("2.0 * x", "2.5 * x"),
         ("scale=0.5", "scale=0.25"),
         ("helper(state[i])", "helper(state[0])"),
-        ("lockstep.WIDTH", "lockstep.LANES"),
+        ("lockstep.LANES", "lockstep.TOTAL[0]"),
         ("def helper(x):", "def helper(x, y=1):"),
     ],
 )
@@ -86,7 +86,7 @@ def test_what_is_computed_counts(old, new):
 
 def test_a_constant_of_a_module_of_the_package_counts(monkeypatch):
     before = digest(FUNCTION)
-    monkeypatch.setattr("privbandits_cli.games.lockstep.WIDTH", 5)
+    monkeypatch.setattr("privbandits_cli.games.lockstep.LANES", 5)
     assert digest(FUNCTION) != before
 
 

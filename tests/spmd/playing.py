@@ -62,7 +62,7 @@ def one_by_one(game):
         return _play(game)
 
 
-def together(game, width=lockstep.WIDTH, again=False):
+def together(game, width=lockstep.LANES, again=False):
     """Played in lockstep, by a loop compiled now; the error is Unsupported if there is no form for several trials.
 
     Where the loop for one trial has to play a block again, the error is Alone, unless it plays `again`.
@@ -81,7 +81,6 @@ def together(game, width=lockstep.WIDTH, again=False):
             patch.setattr(bandit, "loop", bandit.loop.__wrapped__)
         else:
             patch.setattr(bandit.Seat, "play_alone", alone)
-        patch.setattr(bandit, "WIDTH", width)
         patch.setattr(bandit.Games, "width", width)
         return _play(game)
 
