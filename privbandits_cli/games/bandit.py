@@ -77,10 +77,11 @@ class Adversary(players.Adversary):
         Each trial is a lane, and has one of the streams. Its gains are bit for bit those that `gains` draws from this
         stream. The next block may overwrite an array.
         """
-        tables = [self.gains(setting, rng, rounds()) for rng in rngs]
+        tables, out = [self.gains(setting, rng, rounds()) for rng in rngs], np.empty(0)
         for block in rounds():
-            shape = len(block), setting.n_arms, len(rngs)
-            rows, out = np.empty((len(rngs), len(block), setting.n_arms)), aligned(shape, np.float64)
+            if len(out) != len(block):
+                out = aligned((len(block), setting.n_arms, len(rngs)), np.float64)
+                rows = np.empty((len(rngs), len(block), setting.n_arms))
             for own, table in zip(rows, tables, strict=True):
                 np.copyto(own, guards.next_gains(table, self, block, setting.n_arms), casting="safe")
             side_by_side(rows.reshape(len(rngs), -1), out.reshape(-1, len(rngs)))

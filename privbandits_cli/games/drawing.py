@@ -35,7 +35,6 @@ from privbandits_cli.spmd.source import Step
 
 WIDTH = 8  # trials of a vector
 SOME = 16  # numbers that are drawn in a row, while the words of their stream are in registers
-TILE = 64  # rows that stay in the fastest cache while trial after trial is written into them
 Row = Callable[[Any, Any, Any], None]  # step(state, layers of the normal law, row to fill)
 
 
@@ -196,12 +195,10 @@ def side_by_side(rows: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def turn(rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """`out[i, trial] = rows[trial, i]`, tile by tile."""
-    for first in range(0, len(out), TILE):
-        end = min(first + TILE, len(out))
+    """`out[i, trial] = rows[trial, i]`."""
+    for i in range(len(out)):
         for trial in range(len(rows)):
-            for i in range(first, end):
-                out[i, trial] = rows[trial, i]
+            out[i, trial] = rows[trial, i]
 
 
 def draw(rounds: range, period: int, fill: Fill, out: NDArray[Any]) -> None:
