@@ -57,7 +57,7 @@ def bandit(step: Step, width: int, layout: Any, n_arms: int, axes: Axes) -> Prog
         reaction = Number("i", False, memory), Number("b", False, observed)
         return [state, player, rng, shown, known, *reaction, Number("i", False, t)]
 
-    return Program(step, width, (*[ADDRESS] * 7, WHOLE, CONDITION), arguments)
+    return Program(step, width, (*[ADDRESS] * 7, WHOLE, CONDITION), arguments, trials=int(width == 1))
 
 
 def best_arm(step: Step, width: int, layout: Any, n_arms: int, axes: Axes) -> Program:
@@ -73,7 +73,7 @@ def best_arm(step: Step, width: int, layout: Any, n_arms: int, axes: Axes) -> Pr
         noted = Number("i", False, b.load(b.gep(due, [t], source_etype=I64), typ=I64))
         return [state, player, rng, shown, known, noted, Number("i", False, t)]
 
-    return Program(step, width, (ADDRESS,) * 8, arguments)
+    return Program(step, width, (ADDRESS,) * 8, arguments, trials=int(width == 1))
 
 
 def linear(step: Step, width: int, layout: Any, n: int) -> Program:
@@ -137,4 +137,4 @@ def table(step: Step, width: int, layout: Any, shape: tuple[int, ...], kind: str
         filled = row(emitter, out, t, shape, trials, first)._replace(kind=kind, written=True)
         return [seat(emitter, words, layout, first), LAYERS, filled]
 
-    return Program(step, width, (ADDRESS, ADDRESS), arguments)
+    return Program(step, width, (ADDRESS, ADDRESS), arguments, trials=int(width == 1))

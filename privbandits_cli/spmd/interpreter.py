@@ -84,6 +84,7 @@ class Interpreter(Memory):
         self.turns: tuple[int, ...] = ()
         self.blocks = 0
         self.above: list[Frame] = []  # calls that are being read
+        self.inside = spacing is not None  # a function that is played alone: what it calls is read in place
         self.alone: dict[Any, Any] = {}  # functions that are played for one trial after the other
 
     # ------------------------------------------------------------------------------------------ calls
@@ -145,9 +146,11 @@ class Interpreter(Memory):
         address, varying = (value.base, []) if isinstance(value, Record) else self.address(value)
         if varying:
             unsupported("a part of an array that differs between trials, where the call is played for each alone")
-        place = self.spread(Number("i", False, self.builder.ptrtoint(address, I64)))
+        place = Number("i", False, self.builder.ptrtoint(address, I64))
+        if self.width == 1:
+            return place
         apart = ir.Constant(self.vector("i"), [WORD * k for k in range(self.width)])
-        return Number("i", True, self.builder.add(place.ir, apart))
+        return Number("i", True, self.builder.add(self.spread(place).ir, apart))
 
     def call(self, function: Any, arguments: Sequence[Any], named: Mapping[str, Any], node: ast.Call) -> Any:
         """The result of a call."""
@@ -155,7 +158,7 @@ class Interpreter(Memory):
             step = function if isinstance(function, Step) else plain(function)
             if hasattr(step.function, "compiled_in"):
                 unsupported(f"a call of {step.function.__name__}")
-            once = vars(step.function).get("once") and self.width > 1
+            once = vars(step.function).get("once") and not self.inside
             if once and not named:
                 return self.called_alone(step, arguments)
             return self.play(step, arguments, named, node)
