@@ -159,15 +159,14 @@ def tune(
     """
     found = choices(registry, name, base, epsilon, delta, size.horizon)
     rows = []
-    setting = size.setting(next(iter(found.values())))._replace(rounds_per_person=rounds_per_person)
-    if rounds_per_person > 1:
+    most = min(rounds_per_person, size.horizon)  # nobody is in more rounds than there are
+    setting = size.setting(next(iter(found.values())))._replace(rounds_per_person=most)
+    if most > 1:
         at = partial(choices, registry, name, base, delta=delta, horizon=size.horizon)
         reached = {choice: for_a_person(at, choice, setting, epsilon, delta) for choice in found}
         found = {choice: parameters for choice, parameters in reached.items() if parameters is not None}
         if "certified" not in found:
-            raise ValueError(
-                f"no ε of {name} is known that gives a person of {rounds_per_person:,} rounds ε = {epsilon:g}"
-            )
+            raise ValueError(f"no ε of {name} is known that gives a person of {most:,} rounds ε = {epsilon:g}")
     for choice, parameters in found.items():
         errors = list(parameters.errors(setting))
         if errors and choice == "certified":

@@ -222,6 +222,11 @@ def test_what_tune_finds_is_what_the_ledger_says():
     assert done.exit_code == 2
 
 
+def test_nobody_is_in_more_rounds_than_there_are():
+    (one, *_), (other, *_) = (privacy.tune(Registry(), "dp_se", None, 1.0, 1e-6, Size(40, 4), m) for m in (40, 4000))
+    assert one == other and one["parameters"]["epsilon"] == 0.025
+
+
 def test_tune_says_that_no_parameters_are_known(monkeypatch):
     monkeypatch.setattr(privacy, "for_a_person", lambda *given: None)
     with pytest.raises(ValueError, match="no ε of dp_se is known that gives a person of 4 rounds ε = 1"):
