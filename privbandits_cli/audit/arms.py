@@ -16,6 +16,7 @@ from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.lockstep import choose_on_copy
 from privbandits_cli.audit.target import Target, choice, choose, inside, probabilities, update
+from privbandits_cli.audit.twins import A, B
 from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
@@ -36,7 +37,7 @@ FOUND = {
 
 
 def ordered(states: Records, p: Floats, some: Floats) -> bool:
-    """Whether the uniform number draws the arms in their order with these probabilities. `states[2]` is scratch.
+    """Whether the uniform number draws the arms in their order with these probabilities. `states[AFTER]` is scratch.
 
     It tries both ends and the middle of the numbers of each arm, and `some` further numbers.
     """
@@ -44,11 +45,11 @@ def ordered(states: Records, p: Floats, some: Floats) -> bool:
     for arm in range(len(p)):
         near = min(ROUNDING, p[arm] / 4.0)
         for u in (below + near, below + p[arm] / 2.0, below + p[arm] - near):
-            if choice(states, 0, u, 0.0) != arm:
+            if choice(states, A, u, 0.0) != arm:
                 return False
         below += p[arm]
     for u in some:
-        arm = choice(states, 0, u, 0.0)
+        arm = choice(states, A, u, 0.0)
         below = p[:arm].sum()
         if not below - ROUNDING <= u <= below + p[arm] + ROUNDING:
             return False
@@ -65,12 +66,12 @@ def drawn(states: Records, p: Floats, some: Floats, lengths: Floats) -> bool:
     last, start, before, missed = -1, 0.0, 0.0, 1e-6
     for j in range(STRATA + 1):
         u = min((j + some[j % len(some)]) / STRATA, 1.0 - 2.0**-53)
-        arm = choice(states, 0, u, 0.0)
+        arm = choice(states, A, u, 0.0)
         if j > 0 and arm != last:
             low, high = before, u
             for _ in range(40):
                 middle = (low + high) / 2.0
-                if choice(states, 0, middle, 0.0) == last:
+                if choice(states, A, middle, 0.0) == last:
                     low = middle
                 else:
                     high = middle
@@ -86,10 +87,10 @@ def drawn(states: Records, p: Floats, some: Floats, lengths: Floats) -> bool:
 def observe_play(
     states: Records, gains: Floats, uniform: Floats, gamma: float, rest: int, best: int, canary: int, seen: Floats
 ) -> tuple[int, int]:
-    """Play the game A = `states[0]` with `gains[round]`; return what ended it, and the rounds before that.
+    """Play the game A with `gains[round]`; return what ended it, and the rounds before that.
 
     The arm `best` earns the gains, the others earn 1 minus them. uniform: `[rounds, 1 + OTHERS]`; rest: rounds of a
-    block after its first; canary: the round in which B = `states[1]` earns another gain. Filled in: `seen[0]`, the
+    block after its first; canary: the round in which B earns another gain. Filled in: `seen[0]`, the
     log-ratio of the probabilities of all arms of A in both games; its other numbers are not used.
     """
     n_arms, loose = len(seen), 0
@@ -97,25 +98,25 @@ def observe_play(
     for t in range(0, len(gains) - rest, rest + 1):
         weights = np.exp(sums - sums.max())
         p[:] = (1 - gamma) * weights / weights.sum() + gamma / n_arms
-        probabilities(states[0], out)
+        probabilities(states[A], out)
         if not np.abs(out - p).max() <= ROUNDING:
             return LAW, t
         if not ordered(states, p, uniform[t]) and (loose < SOME or uniform[t, -1] * len(gains) < SOME):
             loose += 1
             if not drawn(states, p, uniform[t], others):
                 return DRAWN, t
-        probabilities(states[1], others)
+        probabilities(states[B], others)
         first, total = 0, 0.0
         for r in range(t, t + rest + 1):
             rng = Draws(uniform[r, 0], 0.0)
-            arm = choose(states[0], rng)
+            arm = choose(states[A], rng)
             first = arm if r == t else first
             if arm != first:
                 return BLOCK, r
             gain = gains[r] if arm == best else 1.0 - gains[r]
-            choose(states[1], rng)
-            update(states[0], arm, gain, rng)
-            update(states[1], arm, 1.0 - gain if r == canary else gain, rng)
+            choose(states[B], rng)
+            update(states[A], arm, gain, rng)
+            update(states[B], arm, 1.0 - gain if r == canary else gain, rng)
             total += gain
         seen[0] += np.log(out[first] / others[first])
         sums[first] += gamma / n_arms * total / (rest + 1) / p[first]

@@ -18,7 +18,7 @@ from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
 from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, POWERS, Deal, answers_of, compiled, ranges_of
 from privbandits_cli.audit.target import Target, choice, trial
-from privbandits_cli.audit.twins import carrier, copy, leak
+from privbandits_cli.audit.twins import AFTER, A, B, carrier, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Release, unit
@@ -59,7 +59,7 @@ def chance_of_first(states: Records, game: int, arm: int, gain: float, z: float)
 
 
 def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]:
-    """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
+    """Play the games A and B; the others, of six, are scratch space.
 
     Filled in: `costs[round]`, the privacy loss of a gain in its report, in nats. Returned: what ended the games, the
     rounds before that, and the uniform number of that choice. The Laplace numbers are not moved.
@@ -67,29 +67,29 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
     first, second, columns, uniform, _, laplace = deal
     for t in range(len(first)):
         z, u = laplace[t], uniform[t, 0]
-        arm = choice(states, 0, u, z)
+        arm = choice(states, A, u, z)
         for j in range(uniform.shape[1]):
-            again = choice(states, 0, uniform[t, j], z)
-            if choice(states, 1, uniform[t, j], z) != again:
+            again = choice(states, A, uniform[t, j], z)
+            if choice(states, B, uniform[t, j], z) != again:
                 return ARM, t, uniform[t, j]
             if again != arm:
                 return NUMBER, t, u
-        low, high = ranges(states, 0)
+        low, high = ranges(states, A)
         gain = low + (high - low) * first[t, columns[arm]]
         other = low + (high - low) * second[t, columns[arm]]
-        own, theirs = chance(states, 0, arm, gain, z), chance(states, 1, arm, other, z)
-        ends = trial(states, 0, arm, gain, 0.0, z), trial(states, 0, arm, gain, LAST, z)
+        own, theirs = chance(states, A, arm, gain, z), chance(states, B, arm, other, z)
+        ends = trial(states, A, arm, gain, 0.0, z), trial(states, A, arm, gain, LAST, z)
         for j in range(uniform.shape[1]):
-            if trial(states, 0, arm, gain, uniform[t, j], z) != (ends[0] if uniform[t, j] < own else ends[1]):
+            if trial(states, A, arm, gain, uniform[t, j], z) != (ends[0] if uniform[t, j] < own else ends[1]):
                 return SEVERAL, t, u
-        others = chance(states, 0, arm, low, z), chance(states, 0, arm, high, z), chance(states, 0, arm, other, z), own
+        others = chance(states, A, arm, low, z), chance(states, A, arm, high, z), chance(states, A, arm, other, z), own
         least, most = min(others), max(others)
         if WIDE:
             power, width = 2.0 ** (t % POWERS - 10.0), high - low
             for g in (0.0, low - 999.0 * width, high + 999.0 * width, -power, power):
-                found = chance(states, 0, arm, g, z)
+                found = chance(states, A, arm, g, z)
                 least, most = min(least, found), max(most, found)
-        if abs(chance(states, 1, arm, gain, z) - own) > ROUNDING:
+        if abs(chance(states, B, arm, gain, z) - own) > ROUNDING:
             return BEFORE, t, u
         for game in range(2):
             values = trial(states, game, arm, other, 0.0, z), trial(states, game, arm, other, LAST, z)
@@ -99,12 +99,12 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
         with_last = (1.0 - least) / max(1.0 - most, 1.0 - LAST)
         costs[t] = np.log(max(with_first, with_last))
         moved = min(theirs * u / own if u < own else 1.0 - (1.0 - theirs) * ((1.0 - u) / (1.0 - own)), LAST)
-        reported = trial(states, 0, arm, gain, u, z)
-        copy(states, 2, 0)
-        if trial(states, 1, arm, other, moved, z) != reported:  # rounding at the chance itself
-            trial(states, 1, arm, other, theirs / 2.0 if u < own else (1.0 + theirs) / 2.0, z)
-        copy(states, 2, 1)
-        now = answers(states, 0, 1)
+        reported = trial(states, A, arm, gain, u, z)
+        copy(states, AFTER, A)
+        if trial(states, B, arm, other, moved, z) != reported:  # rounding at the chance itself
+            trial(states, B, arm, other, theirs / 2.0 if u < own else (1.0 + theirs) / 2.0, z)
+        copy(states, AFTER, B)
+        now = answers(states, A, B)
         if now == DIFFERENT:
             return ANSWERS, t, 0.0
         if now == ENDED:

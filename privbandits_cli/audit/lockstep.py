@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target, canary, choice, choose, released, settled, trial, update, values
-from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.twins import AFTER, OLD_A, OLD_B, SPARE, A, B, copy
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy, View
 from privbandits_cli.numerics.jit import Records, unbound
@@ -51,17 +51,17 @@ FOUND = {
 
 
 def observe_release(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """The release of a gain. `states[2]` becomes the state after the round; `states[5]` is scratch space."""
-    copy(states, 2, 5)
-    noisy: float = released(states[5], gain, rng)
-    update(states[2], arm, gain, rng)
+    """The release of a gain. `states[AFTER]` becomes the state after the round; `states[SPARE]` is scratch space."""
+    copy(states, AFTER, SPARE)
+    noisy: float = released(states[SPARE], gain, rng)
+    update(states[AFTER], arm, gain, rng)
     return noisy
 
 
 def observe_value(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """The value of the arm after its gain. `states[2]` becomes the state after the round."""
-    update(states[2], arm, gain, rng)
-    value: float = values(states[2])[arm]
+    """The value of the arm after its gain. `states[AFTER]` becomes the state after the round."""
+    update(states[AFTER], arm, gain, rng)
+    value: float = values(states[AFTER])[arm]
     return value
 
 
@@ -72,7 +72,7 @@ def releases_settled(states: Records) -> bool:
 
 def values_settled(states: Records) -> bool:
     """Whether all arms have the same values in both games, up to rounding."""
-    ours, theirs = values(states[0]), values(states[1])
+    ours, theirs = values(states[A]), values(states[B])
     for i in range(len(ours)):
         if not (ours[i] == theirs[i] or abs(ours[i] - theirs[i]) <= 1e-7 * max(1.0, abs(ours[i]))):
             return False
@@ -130,20 +130,20 @@ def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
 
 
 def choose_on_copy(states: Records, game: int, uniform: float, laplace: float) -> int:
-    """The arm that `states[game]` chooses; `states[2]` is the state after that choice."""
-    copy(states, game, 2)
-    arm: int = choose(states[2], Draws(uniform, laplace))
+    """The arm that `states[game]` chooses; `states[AFTER]` is the state after that choice."""
+    copy(states, game, AFTER)
+    arm: int = choose(states[AFTER], Draws(uniform, laplace))
     return arm
 
 
 def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
     """What is released if `states[game]` draws these numbers, plays this arm and sees this gain.
 
-    `states[2]` is the state after that round; `choose` may have kept a number in it.
+    `states[AFTER]` is the state after that round; `choose` may have kept a number in it.
     """
-    copy(states, game, 2)
+    copy(states, game, AFTER)
     rng = Draws(uniform, laplace)
-    choose(states[2], rng)
+    choose(states[AFTER], rng)
     value: float = observe(states, arm, gain, rng)
     return value
 
@@ -159,7 +159,7 @@ def forced(
     """
     near, far, move = 0.0, 0.0, -gap / slope if slope != 0.0 else 0.0
     for attempt in range(1, 200):
-        found = trial(states, 4, arm, gain, u, z + move) - wanted
+        found = trial(states, OLD_B, arm, gain, u, z + move) - wanted
         close = BITS * abs(wanted) if slope != 0.0 and attempt < STRAIGHT else slack
         if abs(found) <= close:
             return move, attempt
@@ -221,7 +221,7 @@ def couple(
     rounding: bool,
     trace: Trace,
 ) -> tuple[int, int, float, bool, float]:
-    """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
+    """Play the games A and B; the others, of six, are scratch space.
 
     words, fields: see `round_off`. start: rounds played before; rest: rounds of a block before its last one; least: a
     smaller move is rounding; rounding: whether to `round_off` after each round. Filled in: `trace`.
@@ -233,36 +233,36 @@ def couple(
     moves, costs, arms, releases, slopes = trace
     linear, most, hidden = True, 0.0, 0.0
     for t in range(len(laplace)):
-        low, high = ranges(states, 0)
-        lower, upper = ranges(states, 1)
+        low, high = ranges(states, A)
+        lower, upper = ranges(states, B)
         if abs(low - lower) + abs(high - upper) > ROUNDING * (high - low):
             return RANGE, t, 0.0, linear, hidden
-        copy(states, 0, 3)
-        copy(states, 1, 4)
+        copy(states, A, OLD_A)
+        copy(states, B, OLD_B)
         z = laplace[t]
         for j in range(early.shape[1] if t < len(early) else 0):
-            if choice(states, 3, early[t, j], z) != choice(states, 4, early[t, j], z):
+            if choice(states, OLD_A, early[t, j], z) != choice(states, OLD_B, early[t, j], z):
                 return ARM, t, early[t, j], linear, hidden
         for j in range(uniform.shape[1] - 1, -1, -1):
-            u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
-            if choice(states, 4, u, z) != arm:
+            u, arm = uniform[t, j], choice(states, OLD_A, uniform[t, j], z)
+            if choice(states, OLD_B, u, z) != arm:
                 return ARM, t, u, linear, hidden
         gain = low + (high - low) * first[t, columns[arm]]
         other = low + (high - low) * second[t, columns[arm]]
         arms[t], moves[t], costs[t], slopes[t] = arm, 0.0, 0.0, 0.0
-        own = trial(states, 3, arm, gain, u, z + 1.0)
-        further = trial(states, 3, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
-        wanted = trial(states, 3, arm, gain, u, z)
+        own = trial(states, OLD_A, arm, gain, u, z + 1.0)
+        further = trial(states, OLD_A, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
+        wanted = trial(states, OLD_A, arm, gain, u, z)
         releases[t] = wanted
         if MORE and uniform.shape[1] > 1 and own != wanted and further != wanted:
             return MIXED, t, 0.0, linear, hidden
         own -= wanted
-        copy(states, 2, 0)
-        slope = trial(states, 4, arm, other, u, z + 1.0)
+        copy(states, AFTER, A)
+        slope = trial(states, OLD_B, arm, other, u, z + 1.0)
         moved = reach(states, arm, low, high, gain, other, start + t, u, z)
-        again = trial(states, 4, arm, gain, u, z) if LONE else wanted
-        before = trial(states, 4, arm, other, u, z)
-        copy(states, 2, 1)
+        again = trial(states, OLD_B, arm, gain, u, z) if LONE else wanted
+        before = trial(states, OLD_B, arm, other, u, z)
+        copy(states, AFTER, B)
         slope -= before
         most = max(most, abs(low) + abs(high) + abs(wanted) + abs(before))
         if (start + t + 1) % (rest + 1) == 0:
@@ -273,9 +273,9 @@ def couple(
             move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
             if attempts == 0:
                 return BARE, t, 0.0, linear, hidden
-            copy(states, 2, 1)
+            copy(states, AFTER, B)
             wide = WIDE * (uniform[t, -1] - 0.5)
-            if own != 0.0 and (choice(states, 3, u, wide) != arm or choice(states, 4, u, z + move) != arm):
+            if own != 0.0 and (choice(states, OLD_A, u, wide) != arm or choice(states, OLD_B, u, z + move) != arm):
                 return NUMBER, t, 0.0, linear, hidden
             blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # blur: rounding of a difference of releases
             if attempts > STRAIGHT or min(abs(own), abs(slope)) <= CLEAR * blur:
@@ -291,7 +291,7 @@ def couple(
             round_off(words, fields, most * (start + t + 1))
         if not settled(states):
             return OTHER_ARM, t, 0.0, linear, hidden
-        now = answers(states, 0, 1)
+        now = answers(states, A, B)
         if now == DIFFERENT:
             return ANSWER, t, 0.0, linear, hidden
         if now == ENDED:
@@ -300,7 +300,7 @@ def couple(
 
 
 def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, moves: Floats) -> int:
-    """Play B = `states[1]` on from round `start`. In this round B has another gain than A; later it has the same gains.
+    """Play B on from round `start`. In this round B has another gain than A; later it has the same gains.
 
     trace: that of A, from `couple`. Filled in: `moves`. Returned: the first round in which B cannot follow A by a
     linear move, or the number of rounds. If there is such a round, `couple` must play both games to find out why.
@@ -308,13 +308,13 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
     first, _, columns, uniform, _, laplace = deal
     _, _, arms, releases, slopes = trace
     for t in range(start, len(laplace)):
-        low, high = ranges(states, 1)
+        low, high = ranges(states, B)
         u, z, arm, moves[t] = uniform[t, 0], laplace[t], arms[t], 0.0
         share = first[t, columns[arm]]
         gain = low + (high - low) * (share if t > start else 1.0 - share)
-        if choice(states, 1, u, z) != arm:
+        if choice(states, B, u, z) != arm:
             return t
-        gap = trial(states, 1, arm, gain, u, z) - releases[t]
+        gap = trial(states, B, arm, gain, u, z) - releases[t]
         if (t + 1) % (rest + 1) == 0 and gap != 0.0:
             size, move = abs(slopes[t]), 0.0
             slack = ROUNDING * size + TERMS * (2.0 * abs(releases[t]) + abs(gap)) + BITS * (abs(low) + abs(high))
@@ -322,12 +322,12 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
                 if size == 0.0 or abs(gap) <= BITS * abs(releases[t]):
                     break
                 move -= gap / slopes[t]
-                gap = trial(states, 1, arm, gain, u, z + move) - releases[t]
+                gap = trial(states, B, arm, gain, u, z + move) - releases[t]
             if abs(gap) > slack:
                 return t
             moves[t] = max(0.0, abs(move) - slack / size) if move != 0.0 else 0.0
-        copy(states, 2, 1)
-        if answers(states, 1, 1) == ENDED:
+        copy(states, AFTER, B)
+        if answers(states, B, B) == ENDED:
             break
     return len(laplace)
 
@@ -340,19 +340,19 @@ def extent(
     least, most, width = np.inf, -np.inf, high - low
     some = (low, low + 0.25 * width, low + 0.5 * width, low + 0.75 * width, high, gain, other)
     for g in some if BOUNDED else (*some, low - 999.0 * width, high + 999.0 * width, -power, power):
-        value = trial(states, 4, arm, g, u, z)
+        value = trial(states, OLD_B, arm, g, u, z)
         least, most = min(least, value), max(most, value)
     return most - least
 
 
 def advance(states: Records, deal: Deal, start: int, end: int, arms: Any) -> None:
-    """Play the game `states[0]` in these rounds, as `couple` plays A, and fill in the arms, `[rounds]`."""
+    """Play the game A in these rounds, as `couple` plays A, and fill in the arms, `[rounds]`."""
     for t in range(start, end):
-        low, high = ranges(states, 0)
+        low, high = ranges(states, A)
         u, z = deal.uniform[t, 0], deal.laplace[t]
-        arm = choice(states, 0, u, z)
-        trial(states, 0, arm, low + (high - low) * deal.first[t, deal.columns[arm]], u, z)
-        copy(states, 2, 0)
+        arm = choice(states, A, u, z)
+        trial(states, A, arm, low + (high - low) * deal.first[t, deal.columns[arm]], u, z)
+        copy(states, AFTER, A)
         arms[t] = arm
 
 

@@ -27,7 +27,7 @@ from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import compiled, values_settled
 from privbandits_cli.audit.numbers import laplace_number
 from privbandits_cli.audit.target import Target, choice, settled, trial, values
-from privbandits_cli.audit.twins import carrier, copy, leak
+from privbandits_cli.audit.twins import AFTER, A, B, carrier, copy, leak
 from privbandits_cli.audit.verdict import Audit, judged, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy
@@ -79,7 +79,7 @@ def distance(spread: float, unit: float) -> float:
 def couple(
     states: Records, table: Floats, spread: float, word: Any, noise: Floats, seen: Floats
 ) -> tuple[int, int, int]:
-    """Play the games A = `states[0]` and B = `states[1]`; the others, of four, are scratch space.
+    """Play the games A and B; the others, of four, are scratch space.
 
     table: `[arm, rounds + 2]`, the gains of A in the order of an arm's plays. B has the two gains of each pair of plays
     in reverse order. In each batch, the gains of B add up to more than those of A, or to less. spread: that of the
@@ -97,8 +97,8 @@ def couple(
     for t in range(rounds):
         own = stream(word, t)
         rng = drawn(own, 0)
-        arm = choice(states, 0, rng.uniform, rng.laplace)
-        if choice(states, 1, rng.uniform, rng.laplace) != arm:
+        arm = choice(states, A, rng.uniform, rng.laplace)
+        if choice(states, B, rng.uniform, rng.laplace) != arm:
             return ARM, t, closed
         gain, other = table[arm, plays[arm]], table[arm, plays[arm] ^ 1]
         plays[arm] += 1
@@ -108,9 +108,9 @@ def couple(
         other += more if arm % 2 == 0 else -more
         sums[arm] += gain
         others[arm] += other
-        last, size = values(states[0])[arm], modulus(states[0])
+        last, size = values(states[A])[arm], modulus(states[A])
         u, z = rng.uniform, rng.laplace
-        low, high = trial(states, 0, arm, 0.0, u, z), trial(states, 0, arm, 1.0, u, z)
+        low, high = trial(states, A, arm, 0.0, u, z), trial(states, A, arm, 1.0, u, z)
         first = second = 0
         if low != last or high != last:  # the sum is released
             unit = centred(high - low, size)
@@ -119,10 +119,10 @@ def couple(
             rounding = 0.0 if others[arm] == np.floor(others[arm]) else 1.0  # if a gain is neither 0 nor 1
             for i in range(TRIES):
                 now = drawn(own, i)
-                if choice(states, 0, now.uniform, now.laplace) != arm:
+                if choice(states, A, now.uniform, now.laplace) != arm:
                     return NUMBER, t, closed
-                ours[i] = trial(states, 0, arm, gain, now.uniform, now.laplace)
-                theirs[i] = trial(states, 1, arm, other, now.uniform, now.laplace)
+                ours[i] = trial(states, A, arm, gain, now.uniform, now.laplace)
+                theirs[i] = trial(states, B, arm, other, now.uniform, now.laplace)
                 if abs(centred(theirs[i] - ours[i] - unit * (others[arm] - sums[arm]), size)) > rounding:
                     return OTHER, t, closed
                 if i < SAMPLES:
@@ -147,7 +147,7 @@ def couple(
         for game in range(2):
             rng = drawn(own, first if game == 0 else second)
             trial(states, game, arm, gain if game == 0 else other, rng.uniform, rng.laplace)
-            copy(states, 2, game)
+            copy(states, AFTER, game)
         if not settled(states):
             return OTHER, t, closed
     return AGREED, rounds, closed

@@ -21,7 +21,7 @@ from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit.coupling import LONGEST, RARE, pairs
 from privbandits_cli.audit.linear_games import Refuted
 from privbandits_cli.audit.target import Target, choose, rare, update, values
-from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.twins import AFTER, A, B, copy
 from privbandits_cli.audit.verdict import EXACT, Audit, assuming, like_these
 from privbandits_cli.games.bandit import Floats, Numbers
 from privbandits_cli.games.views import Noisy
@@ -35,6 +35,7 @@ RANDOM = 4  # random rounds with a canary, besides the first K
 WORTH = 0.0, 1.0  # gains of the arm with a canary
 ROUNDS = 2**22  # limit on the rounds of all games with canaries, and on rounds times arms of all twins
 CLEAR = 1e-9  # draws and scales that differ by this share are different
+TRIED: Any = np.int64(3)  # the record of a further try
 GAINS = np.unique([*np.linspace(0, 1, 11), *np.linspace(0, 1, 5), *np.linspace(0, 1, 4)])  # gains of a canary in B
 NO_CANARY = -1
 
@@ -47,22 +48,22 @@ FOUND = {
 
 
 def draw_on_copy(states: Records, game: int, normal: Floats) -> int:
-    """The arm that `states[game]` plays with these numbers; `states[2]` is the state after its draws."""
-    copy(states, game, 2)
-    arm: int = choose(states[2], Numbers(0.0, 0.0, normal.copy(), 0))
+    """The arm that `states[game]` plays with these numbers; `states[AFTER]` is the state after its draws."""
+    copy(states, game, AFTER)
+    arm: int = choose(states[AFTER], Numbers(0.0, 0.0, normal.copy(), 0))
     return arm
 
 
 def earn_on_copy(states: Records, game: int, arm: int, gain: float, normal: Floats) -> None:
-    """`states[2]` becomes `states[game]` after this gain of this arm."""
-    copy(states, game, 2)
-    update(states[2], arm, gain, Numbers(0.0, 0.0, normal.copy(), 0))
+    """`states[AFTER]` becomes `states[game]` after this gain of this arm."""
+    copy(states, game, AFTER)
+    update(states[AFTER], arm, gain, Numbers(0.0, 0.0, normal.copy(), 0))
 
 
 def follow(
     states: Records, given: Floats, other: Floats, normal: Floats, canary: int, moves: Floats
 ) -> tuple[int, int, float]:
-    """Play `states[0]` with the gains `given[round, arm]`, and `states[1]` with `other` and numbers that follow it.
+    """Play `states[A]` with the gains `given[round, arm]`, and `states[B]` with `other` and numbers that follow it.
 
     canary: the round in which B earns another gain: the one of GAINS whose effect on the next draw differs most from
     that of the gain of A, if any does. Filled in: `moves[round]`, the sum of the squared moves of its numbers.
@@ -80,24 +81,24 @@ def follow(
                 some[:] = 0.0
                 some[:a] = own[game, :a]
                 draw(states, game, some)
-                starts[game, a] = values(states[2])[a]
+                starts[game, a] = values(states[AFTER])[a]
                 some[a] = 1.0
                 draw(states, game, some)
-                rates[game, a] = values(states[2])[a] - starts[game, a]
+                rates[game, a] = values(states[AFTER])[a] - starts[game, a]
                 if game == 1:
                     own[1, a] = own[0, a]
                     if rates[1, a] != 0.0:
-                        own[1, a] = (values(states[0])[a] - starts[1, a]) / rates[1, a]
+                        own[1, a] = (values(states[A])[a] - starts[1, a]) / rates[1, a]
                     moves[t] += (own[1, a] - own[0, a]) ** 2
             if game == 0:
-                arm = draw(states, 0, own[0])
-                copy(states, 2, 0)
-        drawn = values(states[0])
-        same = draw(states, 1, own[1]) == arm
-        copy(states, 2, 1)
+                arm = draw(states, A, own[0])
+                copy(states, AFTER, A)
+        drawn = values(states[A])
+        same = draw(states, B, own[1]) == arm
+        copy(states, AFTER, B)
         for a in range(n_arms):
             size = abs(drawn[a]) + abs(starts[0, a]) + abs(starts[1, a]) + abs(rates[0, a])
-            if not abs(values(states[1])[a] - drawn[a]) <= CLEAR * size:
+            if not abs(values(states[B])[a] - drawn[a]) <= CLEAR * size:
                 return BARE, t, share
             if not abs(rates[0, a] - rates[1, a]) <= CLEAR * (abs(rates[0, a]) + abs(starts[0, a])):
                 return SCALE, t, share
@@ -107,16 +108,16 @@ def follow(
         if t == canary:
             some[:] = 0.0
             for i in range(len(effects)):
-                earn(states, 0, arm, given[t, arm] if i == len(GAINS) else GAINS[i], some)
-                copy(states, 2, 3)
-                draw(states, 3, some)
-                effects[i] = values(states[2])[arm]
+                earn(states, A, arm, given[t, arm] if i == len(GAINS) else GAINS[i], some)
+                copy(states, AFTER, TRIED)
+                draw(states, TRIED, some)
+                effects[i] = values(states[AFTER])[arm]
             apart = np.abs(effects[:-1] - effects[-1])
             if apart.max() > 0.0:  # the next draw shows it
                 gain, share = GAINS[int(np.argmax(apart))], (effects.max() - effects.min()) / apart.max()
         for game in range(2):
             earn(states, game, arm, given[t, arm] if game == 0 else gain, own[game])
-            copy(states, 2, game)
+            copy(states, AFTER, game)
     return AGREED, len(given), share
 
 

@@ -5,13 +5,17 @@ one twin is put into a copy of the other, which then plays.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.numerics.jit import Records, compiled_in
 
 T = TypeVar("T")
+# The records of a pair of games, and scratch space: the state after a round, those before it, and one more. They are no
+# literals, for each of which numba would compile a function anew.
+A, B, AFTER, OLD_A, OLD_B, SPARE = cast("Any", map(np.int64, range(6)))
 
 
 @compiled_in("privbandits_cli.audit.compiled")
