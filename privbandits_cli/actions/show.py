@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from privbandits_cli.accounting.rounding import short
 from privbandits_cli.experiment.config import ConfigError, keys_of, located, shipped
 from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import suggestion
@@ -189,4 +190,4 @@ def plain(value: Any) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{k} = {plain(v)}" for k, v in value.items() if k != "name" and v is not None)
         return str(value.get("name", "")) + (f" ({inner})" if inner else "")
-    return f"{value:z.6g}" if isinstance(value, float) else str(value)
+    return short(f"{value:z.6g}") if isinstance(value, float) else str(value)

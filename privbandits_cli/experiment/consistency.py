@@ -47,7 +47,8 @@ def _groups(keys: Keys, given: set[str]) -> Iterator[Error]:
     if keys.game != "best_arm" and keys.summary.centre == "median_of_means" and trials % groups:
         nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
         hint = f"take {nearest}, or `summary: {{centre: mean}}`"
-        yield Error(("trials",), f"{trials} trials are not a multiple of {groups} groups (summary.groups); {hint}")
+        counted = "1 trial is" if trials == 1 else f"{trials} trials are"
+        yield Error(("trials",), f"{counted} not a multiple of {groups} groups (summary.groups); {hint}")
 
 
 def _level(keys: Keys, given: set[str]) -> Iterator[Error]:

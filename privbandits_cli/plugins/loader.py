@@ -134,7 +134,8 @@ def _check(source: Source, made: ModuleType) -> None:
         several = "a method `draws(self, setting)` asks for several numbers of a kind, {'normal': 4}"
         raise refuse(model, f"drawn is {drawn!r}: make it a tuple with some of {kinds}, each once; {several}")
     for line, name in lint.unseeded(source.text, made):
-        others = f"; {MAKERS} makes Beta and other numbers of `rng.bits`" if "bits" in contract.kinds else ""
+        bits = issubclass(base, players.Algorithm) and "bits" in contract.kinds
+        others = f"; {MAKERS} makes Beta and other numbers of `rng.bits`" if bits else ""
         raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`{others}")
     if issubclass(base, players.Adversary):
         return

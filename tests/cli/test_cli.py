@@ -209,6 +209,11 @@ def test_show_tells_the_papers_numbers():
     )
 
 
+def test_show_writes_exponents_as_people_do():
+    text = call("show", "squarecb").stdout
+    assert "= 1e-5\n" in text and "1e-05" not in text
+
+
 def test_what_is_no_config_or_has_no_set_is_reported():
     message = call("privacy", "exp3_tau").stderr
     assert "exp3_tau is not a config: try `privbandits show exp3_tau`" in " ".join(message.split())
@@ -235,6 +240,7 @@ def test_validate_replaces_keys_as_run_does(small):
     assert call("validate", small, "trials=48").exit_code == 0
     wrong = call("validate", "trials=3", small)
     assert wrong.exit_code == 2 and "override 'trials=3': 3 trials are not a multiple of" in wrong.stderr
+    assert "1 trial is not a multiple of" in call("validate", "trials=1", small).stderr
     assert "name a config to check" in call("validate", "trials=48").stderr
     for command, option in (("validate", "-s"), ("run", "--trials")):
         refused = call(command, small, option, "3")

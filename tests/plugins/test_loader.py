@@ -329,6 +329,12 @@ def test_an_error_is_shown_at_its_line_before_anything_is_played(old, new, messa
     assert message in found and "mine.py" in found and "Traceback" not in found and len(found.splitlines()) <= 5
 
 
+def test_an_adversary_is_not_sent_to_the_bits_of_an_algorithm():
+    edited("rng.random(means.shape)", "np.random.random(means.shape)", "game.py")
+    found = errors("--include", "game.py")
+    assert "np.random.random draws other numbers in every run: draw from the argument `rng`\n" in found
+
+
 @pytest.mark.parametrize(
     ("game", "old", "new", "message"),
     [
