@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 EPSILONS = (0.1, 0.5, 1.0, math.inf)  # of a table
 DRAWN = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, math.inf)  # of a figure
 LARGEST = 1e9  # the largest ε of an algorithm
+BEYOND = 1e10  # variance / lead², of a study of about 10^11 users: with more, its divergences have lost their digits
 CAP = 1000  # a simulated study ends after so many times the users of one release
 SEQUENTIAL = 8.0  # about how many times the users of one release a study until sure takes, and one with twice the lead
 CHUNK = 32  # trials that are played together, between two steps of a progress bar
@@ -165,7 +166,9 @@ def _comparison(
             f"with gap {exact(gap)}, centre {exact(centre)} puts the arms at {centre + half:g} and {centre - half:g}, "
             f"which must be in [0, 1]: give a centre from {half:g} to {1 - half:g}, or a smaller gap"
         )
-    return Comparison(arms, gap, delta, min(max(centre, half), 1 - half))
+    centre = min(max(centre, half), 1 - half)
+    _resolve(f"gap {exact(gap)}", gap, centre)
+    return Comparison(arms, gap, delta, centre)
 
 
 def _test(gap: float | None, delta: float, null: float | None, alternative: float | None) -> Test:
@@ -183,7 +186,14 @@ def _test(gap: float | None, delta: float, null: float | None, alternative: floa
         if null > alternative:
             hint = f"to find a decrease, count the opposite, {exact(1 - null)} and {exact(1 - alternative)}"
         raise ValueError(f"alternative {exact(alternative)} must be above null {exact(null)}: {hint}")
+    _resolve(f"alternative {exact(alternative)}", alternative - null, alternative)
     return Test(null, alternative, delta)
+
+
+def _resolve(what: str, lead: float, mean: float) -> None:
+    """ValueError for a lead around a mean that takes more users than there are, whose number floats do not resolve."""
+    if mean * (1 - mean) > BEYOND * lead**2:
+        raise ValueError(f"{what} takes more users than there are people: give a larger one")
 
 
 def percent(value: float) -> str:

@@ -307,7 +307,7 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
     print_table(["", "ε", "status", "δ", *heads], cells)
     least = "; certified has the smallest bound against switching costs" if "switching_costs" in opponents else ""
-    print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
+    print("\n" + filled(f"regret: the theorems' bounds{least}" if opponents else "no theorem bounds the regret here"))
     most = rows[0]["largest_regret"]
     if any(bound is not None and is_vacuous(bound, most) for row in rows for bound in bounds(row)):
         print(filled(VACUOUS.format(at_most(most)), further="  "))

@@ -200,6 +200,8 @@ def test_shares_are_not_rounded_up():
 ERRORS = [
     ((5, 5.0, 0.05), {}, "gap 5 must be above 0 and below 1: write 0.05 for 5 %"),
     ((5, 0.0, 0.05), {}, "gap 0 must be above 0 and below 1: 0.05 means a lead of 5 percentage points"),
+    ((2, 1e-9, 0.05), {}, "gap 1e-09 takes more users than there are people: give a larger one"),
+    ((1, None, 0.05), {"null": 0.1, "alternative": 0.1 + 1e-10}, "takes more users than there are people"),
     ((5, None, 0.05), {}, "gap is missing: give the smallest lead that matters"),
     ((5, 0.05, 0.5), {}, "delta 0.5 must be above 0 and below 0.5"),
     ((5, 0.05, 5.0), {}, "delta 5 must be above 0 and below 0.5: write 0.05 for 5 %"),

@@ -601,7 +601,9 @@ def test_show_leaves_out_what_a_file_without_values_does_not_have(tmp_path):
 
 
 def test_tune_says_why_its_epsilon_is_below_the_target():
-    text = " ".join(call("tune", "exp3_tau", "--epsilon", "1").stdout.split())
+    printed = call("tune", "exp3_tau", "--epsilon", "1").stdout
+    assert max(map(len, printed.splitlines())) <= 80
+    text = " ".join(printed.split())
     assert "these have the smallest bound against switching costs; longer blocks also have a smaller ε." in text
     assert "A block is a whole number of rounds, so its ε can be below the target: one round less exceeds it." in text
     assert "tau: 30" in text and "tau: 20" in text
