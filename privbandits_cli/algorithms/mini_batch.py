@@ -63,6 +63,8 @@ class Parameters(bandit.Algorithm):
         if rule and rule.needs_epsilon and self.epsilon is None:
             yield self._missing()
             return
+        if rule and not rule.needs_epsilon and self.epsilon is not None:
+            yield f"tau: {self.tau} does not use epsilon: write tau: certified, or leave epsilon out"
         tau = self.tuned(setting).tau
         if rule and rule.certified and tau > setting.horizon:
             wanted = f"{self.epsilon}-private in {exact(setting.horizon)} rounds"

@@ -48,6 +48,7 @@ def test_seven_planted_errors_are_found_at_their_places(tmp_path):
         ("algorithms: {name: dp_lambda_lap, epsilon: 1, base: exp4}", "8:53", "did you mean 'exp3'"),
         ("algorithms: {name: dp_exp3_lap, base: {name: exp3, gama: 1}}", "8:52", "did you mean 'gamma'"),
         ("algorithms: {name: exp3_tau, tau: corollary_3.3}", "8:13", "needs an epsilon"),
+        ("algorithms: {name: exp3_tau, epsilon: 1}", "8:13", "does not use epsilon: write tau: certified"),
         ("algorithms: {name: exp3_tau, tau: 10000}", "8:13", "does not fit into the horizon"),
         ("algorithms: {name: dp_exp3_lap, epsilon: corollary_3.1}", "8:42", "'corollary_3.2'"),
         ("checkpoints: [1, 2000]", "6:18", "beyond the horizon"),
