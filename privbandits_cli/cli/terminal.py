@@ -113,9 +113,10 @@ def print_result(plan: "Plan", figure: "Figure", done: int, folder: Path) -> Non
         console.print(f"{figure.final.capitalize()} ({figure.centre}){over} against {figure.x_label}")
     else:
         after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
+        rounds = "round" if after == "1" else "rounds"
         which = f", at the worst {keys.plot.worst}" if keys.plot.worst else ""
         of = counted(keys.trials, "trial") if done == keys.trials else f"PARTIAL, {done} to {keys.trials} trials"
-        console.print(f"{figure.regret.capitalize()} after {after} rounds{over}{which} ({figure.centre} of {of})")
+        console.print(f"{figure.regret.capitalize()} after {after} {rounds}{over}{which} ({figure.centre} of {of})")
     for final in finals(figure):
         if keys.plot.against:
             print()

@@ -1,6 +1,7 @@
 """text -> Experiment: all errors of a config at once, each with its place and a suggestion."""
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from privbandits_cli.experiment import consistency, settings
 from privbandits_cli.experiment.claims import Claim, Known, claims
 from privbandits_cli.experiment.document import LONGEST, Document, Error, Loc, override, parse
 from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
-from privbandits_cli.experiment.keys import Grid, Keys
+from privbandits_cli.experiment.keys import FOLDER, Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
 from privbandits_cli.experiment.patience import OutOfTime, Patience
 from privbandits_cli.experiment.received import INCLUDED, Admit, Outside, everything, inside
@@ -132,7 +133,9 @@ def load(
         if smoke or any(not item.startswith("claims") for item in given):
             document.data.pop("claims", None)  # they are about the unchanged experiment
         if smoke:  # a results folder of its own, so that no full-size result is overwritten
-            document.data["experiment"] = f"{document.data.get('experiment', '')}{SMOKE}"
+            name = document.data.get("experiment")
+            if isinstance(name, str) and re.search(FOLDER, name):  # else the error is that of the full size
+                document.data["experiment"] = f"{name}{SMOKE}"
         registry = _included(document, path.parent, include, admit)
         try:
             with patience or nullcontext():

@@ -83,7 +83,8 @@ class Document:
         line, column = self.place(error)
         start = max(0, column - BEFORE)  # a long line is cut around the error
         text = shown(self.line(line)[start : start + SHOWN])
-        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {text}\n    {' ' * (column - start)}^"
+        caret = f"\n    {text}\n    {' ' * (column - start)}^" if text.strip() else ""
+        return f"{self.path}:{line + 1}:{column + 1}: {error.message}{caret}"
 
 
 class _Refused(yaml.MarkedYAMLError):

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from privbandits_cli.experiment.document import Error, Loc, dotted
+from privbandits_cli.experiment.keys import FOLDER
 from privbandits_cli.experiment.names import latin
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
@@ -61,7 +62,8 @@ def _error(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, ins
     given, text = details[0]["input"], f"{dotted(inside)} {' or '.join(wordings)}, got ".lstrip()
     kinds = [detail["type"] for detail in details if detail["type"] in NUMBERS]
     hint = _number_for(given, kinds[-1]) if kinds and isinstance(given, str) and re.match(r"\W*\d", given) else ""
-    return Error(place, text + short(repr(given)) + hint)
+    written = {"None": "null", "True": "true", "False": "false"}.get(repr(given), repr(given))
+    return Error(place, text + short(written) + hint)
 
 
 def _number_for(text: str, kind: str) -> str:
@@ -90,6 +92,8 @@ def _wording(message: str) -> str:
     message = message.removeprefix("Input ").removeprefix("String ")
     message = re.sub(r"a valid dictionary or instance of \w+", "a mapping", message)
     message = re.sub(r"0\.0{9,}\d+|\d{30,}", lambda digits: f"{float(digits[0]):g}", message)  # 1e-100 in full
+    folder = "have letters from a to z, digits and _ . - only, and begin with a letter or digit"
+    message = message.replace(f"match pattern '{FOLDER}'", folder)
     return message.replace("should be a valid integer", "should be an integer").replace("a valid ", "a ")
 
 

@@ -151,12 +151,13 @@ class Inequalities(_Section):
     b: list[float] = Field(description="b, one number for each row of a")
 
 
+FOLDER = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"  # a name of a results folder
+
+
 class Keys(_Section):
     """The keys of an experiment before its algorithms and adversaries are looked up."""
 
-    experiment: str = Field(
-        max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the results folder"
-    )
+    experiment: str = Field(max_length=100, pattern=FOLDER, description="name of the results folder")
     title: str = ""
     source: str = Field("", description="the paper and the place in it")
     game: Game = "bandit"

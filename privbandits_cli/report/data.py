@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from privbandits_cli.analysis.format import amount, parameter
+from privbandits_cli.analysis.format import amount, counted, parameter
 from privbandits_cli.experiment.config import shipped
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.line import Line
@@ -68,7 +68,7 @@ class ReportData:
         if table.quantity:
             against = f" against {table.labels()[0]}" if table.swept else ": see the figure, which is drawn over rounds"
             return table.quantity.capitalize() + against
-        after = f" after {horizon:,} rounds" if isinstance(horizon, int) else ""
+        after = f" after {counted(horizon, 'round')}" if isinstance(horizon, int) else ""
         over = f", as multiples of {table.unit}" if table.ratio else ""
         return f"{table.regret.capitalize()}{after}{over}" + (
             "" if table.x_label == "round" else f" against {table.labels()[0]}"

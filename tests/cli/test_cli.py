@@ -38,6 +38,8 @@ def ran(_finished, tmp_path):
 def test_run_leaves_everything(small, tmp_path):
     result = call("run", small, "--results", tmp_path / "results")
     assert result.exit_code == 0
+    once = call("run", small, "--results", tmp_path / "once", "horizon=1", "algorithms=exp3", "checkpoints=1")
+    assert "Regret after 1 round (median" in once.stdout
     assert "Regret after 1,000 rounds (median of means of 16 trials)" in result.stdout
     assert "EXP3-τ" in result.stdout and "Switching costs" in result.stdout
     left = {path.name for path in (tmp_path / "results" / "small").iterdir()}

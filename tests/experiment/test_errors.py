@@ -38,8 +38,9 @@ def test_seven_planted_errors_are_found_at_their_places(tmp_path):
     [
         ("horizon: 0", "2:10", "greater than or equal to 1"),
         ("horizon: 1.5", "2:10", "should be an integer"),
-        ("trials: true", "4:9", "should be an integer"),
-        ("experiment: ../up", "1:13", "pattern"),
+        ("trials: true", "4:9", "should be an integer, got true"),
+        ("trials: null", "4:9", "should be an integer, got null"),
+        ("experiment: ../up", "1:13", "experiment should have letters from a to z, digits"),
         ("adversary: []", "7:12", "name at least one of"),
         ("algorithms: {name: exp3, gamma: [0.1, 2]}", "8:39", "less than or equal to 1, got 2"),
         ("algorithms: {name: exp3, gamma: []}", "8:33", "empty list"),
@@ -174,6 +175,7 @@ def test_errors_of_every_stage_are_reported_at_once(tmp_path):
     ]
 
 
+EMPTY_LACKS = ["experiment", "horizon", "trials", "adversary", "algorithms"]
 PLACES = ["2:10", "3:9", "4:13", "5:14", "5:20", "5:55", "5:85", "6:28", "7:18", "9:32"]
 PLACES += ["10:5", "10:13", "4:24", "5:96", "11:31"]
 WORDS = [
@@ -197,6 +199,17 @@ WORDS = [
 def test_what_can_be_judged_is_judged(tmp_path, text, words):
     found = errors(tmp_path, text)
     assert [word for word in words if not any(word in error for error in found)] == []
+
+
+def test_an_empty_file_lacks_keys_and_has_no_line_to_show(tmp_path):
+    lacking = [f"x.yaml:1:1: missing key '{key}'" for key in EMPTY_LACKS]
+    assert errors(tmp_path, "") == errors(tmp_path, "\n# later\n", smoke=True) == lacking
+
+
+def test_a_wrong_name_is_one_error_with_smoke_too(tmp_path):
+    for name in ("../up", "12"):
+        text = SMALL.replace("experiment: small", f"experiment: {name}")
+        assert errors(tmp_path, text, smoke=True) == errors(tmp_path, text)
 
 
 def test_what_depends_on_an_error_is_not_judged(tmp_path):

@@ -343,6 +343,7 @@ def test_one_is_singular(finished):
     alone = replace(found, table=replace(found.table, panels=lines), manifest=made)
     text = " ".join(Read(page(alone)).text)
     assert "of 1 trial" in text and "1 job" in text and not re.search(r"\b1 (trials|jobs)\b", text)
+    assert replace(found, config={**found.config, "horizon": 1}).final_title == "Regret after 1 round"
     assert "1 experiment." in " ".join(Read(index([alone])).text)
 
 
