@@ -80,13 +80,18 @@ def fail(*lines: str) -> typer.Exit:
     return typer.Exit(USAGE)
 
 
-def disk_error(error: OSError, *further: str) -> typer.Exit:
-    """Print what the disk, or another part of the machine, refuses; the caller raises the returned exit."""
+def refusal(error: OSError) -> str:
+    """What the disk, or another part of the machine, refuses: `x.png: Read-only file system: choose another place`."""
     hint = "make room" if error.errno in FULL else ""
     if error.errno in REFUSED and error.filename:
         hint = "choose another place, or change its permissions"
     text = f"{error.filename or 'standard output'}: {error.strerror}"
-    return fail(text + (f": {hint}" if hint else ""), *further)
+    return text + (f": {hint}" if hint else "")
+
+
+def disk_error(error: OSError, *further: str) -> typer.Exit:
+    """Print what the disk, or another part of the machine, refuses; the caller raises the returned exit."""
+    return fail(refusal(error), *further)
 
 
 @contextmanager
@@ -95,7 +100,7 @@ def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if hasattr(error, "exit_code"):  # Typer reports its own exceptions
+        if hasattr(error, "exit_code") or isinstance(error, BrokenPipeError):  # Typer knows these
             raise
         from privbandits_cli.experiment.config import ConfigError
         from privbandits_cli.plugins import loader, messages
@@ -107,6 +112,8 @@ def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
             raise fail(*error.errors, f"{n} error{'s' if n > 1 else ''}; nothing was run or written") from error
         if messages.place(error) is not None:
             raise fail(messages.message(error)) from error
+        if isinstance(error, OSError) and isinstance(error, kinds) and error.filename:
+            raise disk_error(error) from error
         if isinstance(error, (loader.IncludeError, *kinds)):
             raise fail(str(error.args[0] if isinstance(error, KeyError) else error)) from error
         if isinstance(error, OSError) and not kinds and (error.filename or error.errno in FULL):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.analysis.format import counted
-from privbandits_cli.cli.app import app, fail, fitted, reported
+from privbandits_cli.cli.app import app, fail, fitted, refusal, reported
 from privbandits_cli.cli.options import Claims, Looked, Trusted, check_new
 
 DAMAGED = ValueError, KeyError, TypeError, ArithmeticError, OSError  # what files raise that are not as a run wrote them
@@ -67,9 +67,14 @@ def plot(
             for written in write.write(folder, wanted, [word.strip() for word in formats.split(",")], trusted):
                 print(shown(str(written)))
         except (Untrusted, *DAMAGED) as error:
-            errors.append(f"{folder}: {error}")
+            errors.append(_wrong(folder, error))
     if errors:
         raise fail(*errors)
+
+
+def _wrong(folder: Path, error: Exception) -> str:
+    """What is wrong with a results folder, or with the place of a file that is written to it."""
+    return refusal(error) if isinstance(error, OSError) and error.filename else f"{folder}: {error}"
 
 
 def _folders(path: Path) -> list[Path]:
@@ -140,7 +145,7 @@ def report(
                 reports.append(gather(folder, claims, trusted))
                 print(shown(str(write(folder, reports[-1], every))))
             except (ConfigError, Untrusted, *DAMAGED) as error:
-                errors.append(f"{folder}: {error}")
+                errors.append(_wrong(folder, error))
         if every and reports:
             print(shown(str(write_index(path, reports))))
         bare = unknown(Path(), [str(folder) for folder in folders], config)

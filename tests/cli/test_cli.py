@@ -1,5 +1,6 @@
 """The commands as a user meets them: output, exit codes, nothing half-written."""
 
+import errno
 import json
 import os
 import re
@@ -33,6 +34,17 @@ SWEPT = "algorithms=[{name: dp_exp3_lap, epsilon: [0.5, 1, 2]}]"
 def ran(_finished, tmp_path):
     """A finished small run; its results folder."""
     return Path(shutil.copytree(_finished, tmp_path / "results" / "small"))
+
+
+@pytest.mark.parametrize("command", ["plot", "report"])
+def test_a_folder_that_cannot_be_written_is_one_line(ran, monkeypatch, command):
+    def refused(*given):
+        raise OSError(errno.EROFS, "Read-only file system", "x.png")
+
+    monkeypatch.setattr("privbandits_cli.figures.write.write", refused)
+    monkeypatch.setattr("privbandits_cli.actions.report.write", refused)
+    lines = "x.png: Read-only file system: choose another place, or change its permissions\n"
+    assert call(command, ran).stderr.endswith(lines) and "Errno" not in call(command, ran).stderr
 
 
 def test_run_leaves_everything(small, tmp_path):

@@ -64,10 +64,17 @@ def test_a_closed_standard_output_is_no_error(monkeypatch):
     ],
 )
 def test_what_a_disk_refuses_is_one_line(capsys, number, hint):
-    with pytest.raises(typer.Exit) as ended, reported():
-        raise OSError(number, os.strerror(number), "results/x.csv")
-    assert ended.value.exit_code == USAGE
-    assert capsys.readouterr().err == f"results/x.csv: {os.strerror(number)}{hint}\n"
+    for kinds in ((), (ValueError, OSError)):
+        with pytest.raises(typer.Exit) as ended, reported(*kinds):
+            raise OSError(number, os.strerror(number), "results/x.csv")
+        assert ended.value.exit_code == USAGE
+        assert capsys.readouterr().err == f"results/x.csv: {os.strerror(number)}{hint}\n"
+
+
+def test_who_stops_reading_is_told_nothing(capsys):
+    with pytest.raises(BrokenPipeError), reported(ValueError, OSError):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("words", [["plot", "~/none"], ["privacy", "~/none.yaml"], ["compare", "~/none", "."]])
