@@ -1,6 +1,7 @@
 """`new`: write a template of an algorithm or adversary."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -55,6 +56,8 @@ def new(
     name = path.stem
     if path.suffix != ".py" or not name.isidentifier():
         raise fail(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
+    if name in sys.stdlib_module_names:
+        raise fail(f"{path}: Python has a module '{name}', which this file would hide: choose another name")
     if name in Registry().names("algorithms") + Registry().names("adversaries"):
         raise fail(f"{path}: the name '{name}' is already taken: choose another one")
     if (kind, game) == ("adversary", "best_arm"):

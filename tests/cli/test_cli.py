@@ -602,6 +602,13 @@ def test_what_show_says_of_its_values_is_one_sentence_within_the_width(tmp_path)
         assert re.search(r"\n  \(values after = are for T = 262144, K = 4[^()]*(\([^()]*\))?[^()]*\)\n\n", text), text
 
 
+def test_new_writes_no_file_that_hides_a_module_of_python(tmp_path):
+    refused = call("new", "algorithm", tmp_path / "random.py")
+    assert refused.exit_code == 2 and "which this file would hide: choose another name" in refused.stderr
+    assert call("new", "algorithm", tmp_path / "random_arm.py").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["random_arm.py"]
+
+
 def test_show_leaves_out_what_a_file_without_values_does_not_have(tmp_path):
     """No parameters: no gap. No values: no sentence about them."""
     own = tmp_path / "own.py"
