@@ -18,7 +18,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import views
-from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import sent
 from privbandits_cli.mechanisms.elimination import Truncating, begin, canary, cut, pulled
 from privbandits_cli.numerics.jit import Record, Records
@@ -51,7 +51,7 @@ class Parameters(Truncating):
         return "every gain truncated, then Laplace noise"
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Noisy("sums", canary)
+        return views.Noisy(reported, canary)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bound of Theorem 6; lower bound: the test of the sign of one report."""
@@ -70,6 +70,12 @@ class Parameters(Truncating):
             "an arm takes ln T/ε² Δ^(-2(1+v)/v) plays, so the regret is of order T^((2+v)/(2(1+v)))."
         )
         return found
+
+
+def reported(state: Record) -> Floats:
+    """What the reports of each arm add up to: its sum, and its last mean, of which its last report is a part."""
+    values: Floats = state.sums + state.means
+    return values
 
 
 def report(state: Record, gain: float, rng: Draws) -> float:

@@ -98,6 +98,10 @@ class Hiding(NamedTuple):
         wrong = ~(np.abs(other.rates - self.rates) <= EXACT * np.abs(self.rates) + 4 * slack)
         return first_row(wrong | (other.where != self.where)[:, None])
 
+    def lost(self, other: "Hiding", clear: float) -> int:
+        """The first round, from 0, with a clear rate that is not half as large in the other; else how many there are."""
+        return first_row((np.abs(self.rates) > clear) & (np.abs(other.rates) < np.abs(self.rates) / 2))
+
 
 def measure(
     states: Records,
@@ -374,6 +378,9 @@ def rates_of_noise(table: Bench, others: Iterable[Floats]) -> Hiding:
     hiding, slack = measured(table), table.slack(table.first)
     least = float(hiding.least().min())
     if not least > CLEAR * slack:
+        clipped = hiding.lost(measured(table, again(table.target, table.numbers, "anew")), CLEAR * slack)
+        if clipped < table.rounds - 1:
+            raise Refuted(f"the noise of prefix {table.start + clipped + 1:,} is no multiple of `rng.{table.kind}`")
         raise Unclear(f"noise of {least:.2g} is lost in the rounding of sums of losses")
     for number, other in enumerate(others):
         moved = followed(table, other, hiding)
