@@ -436,8 +436,8 @@ DISHONEST = {
         VIOLATION, **RACE | {"choose": race(noise="(0.7 if state.t > 8000 else 1.0) * state.scale * rng.laplace")}
     ),
     "leaders: the true leader for a rare number": Stranger(
-        NOT,
-        "is not the noise of expert i",
+        VIOLATION,
+        "the expert depends on losses, and on no random number of its round",
         **RACE | {"choose": race(leader="np.argmin(state.sums if rng.laplace[0] > 15.0 else state.noisy)")},
     ),
 }
