@@ -120,7 +120,7 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     if setting.rounds_per_person > 1 and (one := algorithm.guarantee(setting, delta)) is not None:
         notes = [f"One round by itself: {one} ({one.source}).", *notes]
     if best is not None and best.epsilon > MEANINGLESS:
-        who = "one person" if setting.rounds_per_person > 1 else "one gain"
+        who = "one person" if setting.rounds_per_person > 1 else "one round"
         no_protection = (
             f"ε = {at_most(best.epsilon)} promises no protection: it lets {who} change a likelihood e^ε-fold."
         )

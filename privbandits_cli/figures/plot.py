@@ -53,6 +53,7 @@ NOTE = 6.5  # points of the notes
 ABOVE = 0.4  # inches of a row above and below its panels
 HIGH = 1.3  # inches of a line beside a panel
 TITLE = 2.9  # inches of a line above a panel that is a column wide
+LEFT = 0.38  # inches left of a panel, at least: its numbers and the name of its axis
 MARKER = 3.0  # points: the size of most markers, as in the style of all figures
 NARROW = 1.15  # inches: a panel with labels at the ends of its lines is at least as wide
 WATERMARK: dict[str, Any] = {"rotation": 30, "fontsize": 26, "color": "#b00000", "alpha": 0.35, "zorder": 10}
@@ -157,7 +158,8 @@ def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure 
     own = (width - (_aside(picture, beside) if place == "ends" else 0)) / columns - 0.4
     titles = [_title(title, i if 1 < n <= 26 else None, own) for i, title in enumerate(table.panels)]
     if n == 1 and picture.shared:
-        titles[0] += f"\n{wrapped(picture.shared, width - 0.4, 7.5)}"
+        around = min(width - 0.4, own + 2 * LEFT)  # it is centred over the panel, which names may push aside
+        titles[0] += f"\n{wrapped(picture.shared, around, 7.5)}"
     out, axes = canvas((width, high), rows, columns)
     found = []
     for i, shown in enumerate(picture.sheet.panels.values()):

@@ -236,6 +236,11 @@ def test_what_is_no_config_or_has_no_set_is_reported():
         assert refused.exit_code == 2 and "which has no decision set: leave --set out" in refused.stderr
 
 
+def test_a_large_epsilon_is_flagged_in_words_of_every_game():
+    text = call("privacy", "smoke_linear", "algorithms={name: dp_ftrl, epsilon: 50}", "--delta", "1e-300").stdout
+    assert "promises no protection: it lets one round change a likelihood" in " ".join(text.split())
+
+
 def test_show_of_an_unknown_name():
     result = call("show", "exp33")
     assert result.exit_code == 2 and "did you mean 'exp3'?" in result.stderr

@@ -194,6 +194,17 @@ def test_a_comparison_at_unequal_privacy_says_so():
     assert shown.unequal(swept[:3]) == said
 
 
+def test_what_is_said_above_a_narrow_panel_is_not_cut_off():
+    lines = [
+        replace(line, label=Name(f"Gaussian Thompson sampling {i}", {"guarantee": f"ε = {i}"}), guarantee=(i, 0.0))
+        for line, i in zip(rising(2), (0.9927, 5.449), strict=True)
+    ]
+    drawn = plot.figure(table_of_panels(lines))
+    drawn.canvas.draw()
+    assert "not equally private" in drawn.axes[0].get_title()
+    assert drawn.axes[0].title.get_window_extent().x0 > 0
+
+
 def test_the_figure_of_the_paper_says_that_its_privacy_is_unequal():
     folder = committed() / "results"
     assert shown.sheet(table.read(folder / "fig1")).shared == ["not equally private: ε from 1.504 to 243.3"]
