@@ -306,7 +306,8 @@ def test_the_least_epsilon_of_the_pages_is_what_is_printed():
     for part in block(page, "", "mean regret from").split("...\n"):
         assert part.strip() in printed
     assert "Warning" not in printed and block(page, "", "Warning: uniform").strip() in short
-    rows = {float(row[0]): row[1] for line in short.splitlines() if len(row := line.split()) == 4 and row[0] != "ε"}
+    table = short.split("\n\n")[0].splitlines()[1:]
+    rows = {float(row[0]): row[1] for row in map(str.split, table)}
     assert {rows[one] for one in (0.001, 0.00316, 0.01, 0.0316)} == {"0"}
     assert states(page, "the regret is 0 up to ε = 0.0316, and {} at ε = 0.316.", rows[0.316])
 

@@ -329,7 +329,8 @@ def print_least(name: str, target: float, trials: int, found: "Found", rounds: i
         ["ε", "mean regret", "from (95 %)", "to"],
         [[f"{one.epsilon:.3g}", *map(amount, (one.regret, one.low, one.high))] for one in found.tried],
     )
-    print(f"\nleast ε of {name} for a mean regret of {amount(target)}: {least} (95 % interval {low} to {high})")
+    found_for = f"least ε of {name} for a mean regret of {amount(target)}: {least}"
+    print("\n" + filled(f"{found_for} (95 % interval {low} to {high})", further="  "))
     print(filled(f"{counted(trials, 'trial')} of the same games at each ε, with what `tune --epsilon` calls certified"))
     if rounds > 1:
         one = "" if found.of_round is None else f"; one round by itself has ε = {at_most(found.of_round)}"

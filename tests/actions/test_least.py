@@ -85,8 +85,8 @@ def test_what_is_found_is_what_a_run_measures(tmp_path):
     assert call("run", config, "--results", tmp_path).exit_code == 0
     (row,) = table_of(tmp_path / "x" / "summary.csv")
     assert float(row["regret"]) == pytest.approx(at[found["epsilon"]]["regret"])
-    printed = call(*words).stdout
-    assert max(map(len, printed.splitlines())) <= 80
+    printed, none = call(*words).stdout, call(*words, "--regret", "1").stdout
+    assert max(map(len, (printed + none).splitlines())) <= 80
     assert f"least ε of dp_klucb for a mean regret of 60: {found['epsilon']:.3g} (95 % interval " in printed
 
 
