@@ -46,6 +46,13 @@ def check_new(file: Path, option: str) -> None:
         raise fail(f"{file}: this is a folder: give {option} another file")
 
 
+def check_figure(file: Path) -> None:
+    """Exit with a message if the file of `--plot` is none that a figure can be written to."""
+    if file.suffix not in (".png", ".pdf", ".svg"):
+        raise fail(f"{file}: a figure is a .png, .pdf or .svg file: give it such a name")
+    check_new(file, "--plot")
+
+
 def complete_name(incomplete: str) -> list[str]:
     """Complete the names of algorithms and adversaries in a shell."""
     from privbandits_cli.plugins.registry import Registry

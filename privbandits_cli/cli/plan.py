@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import app, dumps, fail, fitted, reported
-from privbandits_cli.cli.options import AsJson, RoundsPerPerson, check_new
+from privbandits_cli.cli.app import app, dumps, fitted, reported
+from privbandits_cli.cli.options import AsJson, RoundsPerPerson, check_figure
 
 LONG = 1e8  # plays that take minutes
 
@@ -60,9 +60,7 @@ def plan(
         asked = planning.question(arms, gap, delta, centre, null, alternative, rounds_per_person)
         at = planning.privacy(epsilon)
     if plot is not None:
-        if plot.suffix not in (".png", ".pdf", ".svg"):
-            raise fail(f"{plot}: a figure is a .png, .pdf or .svg file: give it such a name")
-        check_new(plot, "--plot")
+        check_figure(plot)
     drawn = planning.DRAWN if plot is not None else ()
     total = planning.trials(asked, [at, *drawn], simulate)
     if planning.plays(asked, [at, *drawn], simulate) > LONG:

@@ -18,6 +18,7 @@ from privbandits_cli.cli.options import (
     Overrides,
     RoundsPerPerson,
     Space,
+    check_figure,
     complete_name,
     level,
     parameters,
@@ -49,6 +50,8 @@ def privacy(
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.config import load
 
+    if plot is not None:
+        check_figure(plot)
     experiment = load(config, overrides, include=include or (), admit=announced())
     blocks = ledger(experiment, delta)
     print(dumps(blocks)) if as_json else terminal.print_ledger(blocks)

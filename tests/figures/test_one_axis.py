@@ -297,8 +297,9 @@ def test_profiles_are_drawn_to_a_file(tmp_path, algorithms):
         call("privacy", path, one, unit, "--plot", tmp_path / f"{m}.svg")
         texts = " ".join((tmp_path / f"{m}.svg").read_text().split())
         assert (profile.LOCAL in texts, "a person in up to 8 rounds" in texts) == (m == 1, m == 8)
-    wrong = call("privacy", path, one, "--plot", tmp_path / "profile.gif")
-    assert wrong.exit_code == 2 and "unknown format 'gif'" in wrong.stderr
+    for file, why in (("profile.gif", "a figure is a .png, .pdf or .svg file"), ("none/profile.png", "no such folder")):
+        wrong = call("privacy", path, one, "--plot", tmp_path / file)
+        assert wrong.exit_code == 2 and why in wrong.stderr and not wrong.stdout
 
 
 @pytest.mark.usefixtures("no_figure", "plainly")
