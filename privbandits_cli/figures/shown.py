@@ -13,7 +13,7 @@ from privbandits_cli.figures.bulk import gaps
 from privbandits_cli.figures.line import Line, lifted, rates_of
 from privbandits_cli.figures.scales import Scale, beyond, common
 from privbandits_cli.figures.styles import RATES, Stroke, Style, Sweep, styles_of, sweeps
-from privbandits_cli.figures.table import Table
+from privbandits_cli.figures.table import UNEVEN, Table
 from privbandits_cli.numerics.types import Floats
 
 Places = NDArray[np.int64]  # of points in a line
@@ -119,9 +119,7 @@ class Sheet:
         top = self.table.plot.top
         chance = f"the {self.table.centre} is lower by no more than chance"
         said = {
-            "pale: 5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups": any(
-                len(shown.pale) for shown, _ in every
-            ),
+            f"pale: {UNEVEN}": any(len(shown.pale) for shown, _ in every),
             f"ring: the {self.table.centre} is outside the 5 % and 95 % quantiles of the trials": any(
                 len(shown.outside) for shown, _ in every
             ),

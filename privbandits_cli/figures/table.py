@@ -40,6 +40,7 @@ BARS = {
 }
 WORDS = {"dimension": "dimension", "horizon": "horizon"}  # before the symbol at an axis
 MEANINGS_OF_RHO = {"bandit": "zCDP", "contextual": "regulariser"}  # by game
+UNEVEN = "5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups"
 OF_SPREAD = "gini", "sd"  # bars that tell nothing of a long tail: quantiles replace them there
 BETWEEN = 64  # values of x at which theory is drawn
 CENTRES = {
@@ -93,11 +94,11 @@ class Table:
         y = f"{self.centre} of the {y}" if self.bars == BARS["tail"] else y
         return self.x_label, f"{y} / {self.unit.removeprefix('the ')}" if self.ratio else y
 
-    def notes(self) -> list[str]:
-        """What the lines and bars of the figure show, besides its marks."""
+    def notes(self, numbers: bool = False) -> list[str]:
+        """What the lines and bars of the figure show, besides its marks; numbers: where bars are numbers in a table."""
         every = [line for lines in self.panels.values() for line in lines]
         notes = [f"{self.centre} of {counted(self.fewest, 'trial')}"]
-        notes += [f"bars: {self.spread}"] if self.bars else []
+        notes += [f"bars: {self.lengths if numbers else self.spread}"] if self.bars else []
         notes += estimates_of([line.adversary for line in every])
         if self.switches:
             notes.append(f"against the best sequence with at most {counted(self.switches, 'change')}")
@@ -137,6 +138,14 @@ class Table:
         if all(line.trials < FEWEST_TRIALS for lines in self.panels.values() for line in lines):
             return f"none (fewer than {FEWEST_TRIALS} trials)"
         return self.bars + (f", drawn for at least {FEWEST_TRIALS} trials" if self.fewest < FEWEST_TRIALS else "")
+
+    @property
+    def lengths(self) -> str:
+        """What bars show whose lengths a table prints: where a figure makes them pale, the table has to say why."""
+        spreads, last = {BARS[bars] for bars in OF_SPREAD}, -1 if self.x_label == "round" else 0
+        every = [line for lines in self.panels.values() for line in lines if line.trials >= FEWEST_TRIALS]
+        uneven = any(line.bulk is not None and line.bulk.uneven()[last:].any() for line in every)
+        return self.spread + f", or {UNEVEN}" * (uneven and self.bars in spreads)
 
     def seen(self) -> tuple["Table", list[str]]:
         """The table without panels in which nothing can be seen, and the titles of these; all if that is in all."""

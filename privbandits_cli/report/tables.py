@@ -36,7 +36,7 @@ FITTED = r"\newcommand{\fitted}[1]{\resizebox{\ifdim\width>\linewidth\linewidth\
 
 def latex(report: ReportData) -> str:
     r"""The final regrets as tables, to be \input, with the lengths of the error bars above and below."""
-    notes = "; ".join([report.final_title, *report.table.notes()])
+    notes = "; ".join([report.final_title, *report.table.notes(numbers=True)])
     head = [_on_one_line(f"% {report.title}. {notes}."), r"% Needs \usepackage{booktabs,graphicx}."]
     head += [f"% {report.partial}: not complete."] if report.partial else []
     head += [r"\begingroup\renewcommand{\arraystretch}{1.3}% room for the error bars", FITTED]

@@ -16,6 +16,8 @@ from privbandits_cli.actions import report
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures import styles
+from privbandits_cli.figures.bulk import Bulk
+from privbandits_cli.figures.table import BARS
 from privbandits_cli.report import page as pages
 from privbandits_cli.report.data import Cell, finals
 from privbandits_cli.report.page import index
@@ -345,6 +347,24 @@ def test_one_is_singular(finished):
     assert "of 1 trial" in text and "1 job" in text and not re.search(r"\b1 (trials|jobs)\b", text)
     assert replace(found, config={**found.config, "horizon": 1}).final_title == "Regret after 1 round"
     assert "1 experiment." in " ".join(Read(index([alone])).text)
+
+
+def test_a_table_says_where_its_bars_are_quantiles(finished):
+    found = report.gather(finished)
+
+    def with_trials(high, bars):
+        def spread(line):
+            mean, sd, low, median, high_end, trials = (np.full(len(line.x), x) for x in (2.0, 1, 0.5, 2, high, 16))
+            return replace(line, bulk=Bulk(mean, sd, low, median, high_end, trials), trials=16)
+
+        lines = {title: [spread(line) for line in each] for title, each in found.table.panels.items()}
+        return replace(found, table=replace(found.table, panels=lines, bars=BARS[bars]))
+
+    said = "or 5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups"
+    for high, bars, expected in ((40.0, "sd", True), (3.5, "sd", False), (40.0, "bootstrap", False)):
+        made = with_trials(high, bars)
+        assert (f"small: {BARS[bars]}, {said}" in " ".join(Read(page(made)).text)) == expected
+        assert (said in latex(made)) == expected
 
 
 def test_bars_without_length_are_not_printed():
