@@ -66,7 +66,7 @@ class _Outcome:
 
     judgement: Judgement
     comparison: str
-    slack: float  # distance of the estimate from its limit, in half lengths of the interval; negative: it violates it
+    slack: float  # distance from its limit, of an estimate in half lengths of the interval; negative: it violates it
     figures: str
     deciding: float = math.inf  # about how many trials would decide it
 
@@ -81,7 +81,7 @@ def _verdict(claim: Claim, found: Results) -> Verdict:
         if expression.left.quantity == "epsilon":
             each = {(one.left[0].label, one.left[0].setting): one for one in compared}  # it is the same in every panel
             proved = [_proved(expression, one) for one in each.values()]
-            judgement, figures = _joined(list({one.figures: one for one in proved}.values()))
+            judgement, figures = _joined(list({one.figures: one for one in proved}.values()), trials=False)
         else:
             confidence = 1 - (1 - CONFIDENCE) / len(compared)
             judgement, figures = _joined([_estimated(expression, one, found, confidence) for one in compared])
@@ -127,8 +127,12 @@ def _deciding(undecided: Sequence[T], ends: Callable[[T], tuple[float, float]]) 
 def _proved(expression: Expression, comparison: Comparison) -> _Outcome:
     """A comparison of epsilon, judged by proofs and attacks; no trial decides it."""
     low, high, figures = privacy(comparison.left)
-    judgements = [_judged(relation, low - limit, high - limit) for limit, relation in expression.limits]
-    return _Outcome(_all(judgements), comparison.name, 0.0, figures)
+    judgements, slacks = [], []
+    for limit, relation in expression.limits:
+        judgements.append(_judged(relation, low - limit, high - limit))
+        ends = [limit - high, limit - low] if relation in ("<", "<=") else [low - limit, high - limit]
+        slacks.append(max(ends) if judgements[-1] == "FAILS" else min(ends))  # of the end that decides
+    return _Outcome(_all(judgements), comparison.name, min(slacks), figures)
 
 
 def _judged(relation: Relation, low: float, high: float) -> Judgement:
@@ -150,11 +154,14 @@ def _all(judgements: Sequence[Judgement]) -> Judgement:
     return next((one for one in ("FAILS", "NOT DECIDED") if one in judgements), "HOLDS")
 
 
-def _joined(outcomes: Sequence[_Outcome]) -> tuple[Judgement, str]:
-    """The judgement on all comparisons of a claim, and the figures of the one that decides it."""
+def _joined(outcomes: Sequence[_Outcome], trials: bool = True) -> tuple[Judgement, str]:
+    """The judgement on all comparisons of a claim, and the figures of the one that decides it.
+
+    trials: whether trials decide them; where proofs do, the undecided one that is farthest from its limit counts.
+    """
     judgement = _all([one.judgement for one in outcomes])
     same = [one for one in outcomes if one.judgement == judgement]
-    if judgement == "NOT DECIDED":
+    if judgement == "NOT DECIDED" and trials:
         decisive = _deciding(same, lambda one: (one.slack, one.deciding))
     else:
         decisive = min(same, key=lambda one: one.slack)
@@ -166,7 +173,11 @@ def _joined(outcomes: Sequence[_Outcome]) -> tuple[Judgement, str]:
     elif judgement == "FAILS":
         head = f"fails in {len(same)} of {n}, most in {decisive.comparison}: "
     else:
-        needs = f" needs the {'fewest' if decisive.slack < 0 else 'most'} further trials" if len(same) > 1 else ""
+        needs = (
+            f" needs the {'fewest' if decisive.slack < 0 else 'most'} further trials"
+            if trials and len(same) > 1
+            else ""
+        )
         head = f"{len(same)} of {n} undecided; {decisive.comparison}{needs}: "
     if judgement == "NOT DECIDED" and math.isfinite(decisive.deciding):
         return judgement, f"{head}{decisive.figures}; about {_rounded_up(decisive.deciding)} trials would decide"

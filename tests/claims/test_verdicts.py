@@ -311,6 +311,20 @@ def test_privacy_is_decided_by_proofs_and_attacks(tmp_path):
         assert "trials" not in figures
 
 
+def test_of_several_epsilons_the_one_that_is_nearest_to_the_limit_decides(tmp_path):
+    for claim, verdict, decisive in (
+        ("epsilon(dp_exp3_lap) <= 2", "HOLDS", "closest of 2, Switching costs, ε = 2: proved ε ≤ 2 "),
+        ("epsilon(dp_exp3_lap) >= 0.5", "HOLDS", "closest of 2, Switching costs, ε = 1: proved ε ≤ 1 "),
+        ("epsilon(dp_exp3_lap) <= 0.5", "FAILS", "fails in 2 of 2, most in Switching costs, ε = 2: proved ε ≤ 2 "),
+        ("epsilon(dp_exp3_lap) >= 1.5", "FAILS", "fails in 1 of 2, most in Switching costs, ε = 1: proved ε ≤ 1 "),
+    ):
+        found, figures = judged(tmp_path, claim, means())
+        assert found == verdict and figures.startswith(decisive), (claim, figures)
+    several = CONFIG.replace("- exp3_tau", "- {name: exp3_tau, tau: [3, 4]}")
+    found, figures = judged(tmp_path, "epsilon(exp3_tau) <= 2.5", means(), text=several)
+    assert found == "NOT DECIDED" and figures.startswith("2 of 2 undecided; ") and "trials" not in figures
+
+
 def test_an_epsilon_that_promises_no_protection_is_shown(tmp_path):
     text = CONFIG.replace("epsilon: [1, 2]", "epsilon: [1, 30]")
     made = experiment(tmp_path, "dp_exp3_lap < exp3", "dp_exp3_lap[epsilon=1] < exp3", text=text)
