@@ -281,9 +281,13 @@ def distinct(names: Sequence[Name], variants: Sequence[Variant]) -> list[Name]:
     out = []
     for key, name, variant in zip(keys, names, variants, strict=True):
         own = {k: x for k, x in flat(variant.parameters.described()).items() if k in differing[key]}
-        texts = {k: f"{k} = {x:.4g}" if isinstance(x, float) else f"{k} = {x}" for k, x in own.items()}
-        out.append(name.bracketed(texts))
+        out.append(name.bracketed({k: f"{k} = {_text(x)}" for k, x in own.items()}))
     return out
+
+
+def _text(value: Any) -> str:
+    """A parameter in a legend."""
+    return "none" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _apart(variants: Sequence[Variant]) -> list[dict[str, Any]]:

@@ -69,6 +69,9 @@ def test_equal_labels_are_distinguished_by_what_differs(tmp_path):
     plan = plan_of(tmp_path, text, "adversary=[{name: stochastic, best: 0.6}, {name: stochastic, best: 0.9}]")
     assert [curve.label for curve in plan.curves[:2]] == ["EXP3 (gamma = 0.1)", "EXP3 (gamma = 0.2)"]
     assert {curve.adversary_label for curve in plan.curves} == {"Stochastic (best = 0.6)", "Stochastic (best = 0.9)"}
+    text = SMALL.replace("- exp3_tau", "- {name: exp3_tau, tau: 10}\n  - {name: exp3_tau, tau: 10, epsilon: 1}")
+    ends = [curve.label.split(" (")[-1] for curve in plan_of(tmp_path, text, "adversary=stochastic").curves]
+    assert ends[-2:] == ["epsilon = none)", "epsilon = 1)"]
     same = SMALL.replace("- exp3\n", "- {name: exp3, label: A}\n").replace("- exp3_tau", "- {name: exp3_tau, label: A}")
     assert len({curve.label for curve in plan_of(tmp_path, same).curves}) == 3
 
