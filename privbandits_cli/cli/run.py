@@ -284,8 +284,8 @@ def warn_of(store: "Store") -> None:
     if store.damaged:
         n = len(store.damaged)
         others = f" and {n - 1} more chunks were" if n > 1 else " was"
-        print(f"{store.damaged[0]}{others} damaged; their trials are run again", file=sys.stderr)
+        print(fitted(f"{store.damaged[0]}{others} damaged; their trials are run again"), file=sys.stderr)
     if store.other_code:
         curves = counted(len(store.other_code), "curve")
-        reason = "are from another version of the code, NumPy or numba; --fresh runs them again"
-        print(f"trials of {curves} {reason}", file=sys.stderr)
+        reason = "are from another version of the code, NumPy or numba; `run --fresh` runs them again"
+        print(fitted(f"trials of {curves} {reason}"), file=sys.stderr)

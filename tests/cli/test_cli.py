@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -19,6 +20,7 @@ from privbandits_cli.analysis.format import amount, parameter, whole
 from privbandits_cli.cli import terminal
 from privbandits_cli.cli.app import filled
 from privbandits_cli.cli.check import _interval
+from privbandits_cli.cli.run import warn_of
 from privbandits_cli.convex.spaces import Simplex
 from privbandits_cli.experiment.settings import Size
 from privbandits_cli.games.bandit import Setting
@@ -45,6 +47,14 @@ def test_a_folder_that_cannot_be_written_is_one_line(ran, monkeypatch, command):
     monkeypatch.setattr("privbandits_cli.actions.report.write", refused)
     lines = "x.png: Read-only file system: choose another place, or change its permissions\n"
     assert call(command, ran).stderr.endswith(lines) and "Errno" not in call(command, ran).stderr
+
+
+def test_warnings_of_kept_trials_fit_the_terminal(monkeypatch, capsys):
+    """`merge` prints them, too, which has no option --fresh."""
+    monkeypatch.setenv("COLUMNS", "80")
+    warn_of(SimpleNamespace(damaged=[Path("results/small/chunks/one.npz")] * 2, other_code={"a curve"}))
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 80 and "`run --fresh` runs them again" in " ".join(map(str.strip, lines))
 
 
 def test_run_leaves_everything(small, tmp_path):
