@@ -83,7 +83,7 @@ def test_the_first_rounds_of_a_long_game_are_audited_with_its_parameters():
     algorithm = tuned(SETTING, noise="wishart", calibration="exact")
     assert reduced(algorithm, SETTING).horizon == reduced(tuned(SETTING), SETTING).horizon == 5e7
     found = audit(algorithm, SETTING, budget=2**12)
-    assert found.verdict == "CONSISTENT" and "k = " in found.claim and "in 50,000,000 rounds" in found.claim
+    assert found.verdict == "CONSISTENT" and found.claim.endswith("of all noisy sums")
     assert found.played.startswith("games: 1 of 4,096 rounds, 16 of 64 rounds; T = 50,000,000, d = 5")
     assert found.assumed == "rounds after 4,096 are like these"
 
