@@ -115,7 +115,8 @@ class PlaysRows(PlaysFile):
         if other := self.other_file():
             yield other
         elif n < setting.horizon and not self.repeat:
-            yield f"{self.path} has {n} rows for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
+            rows = "row" if n == 1 else "rows"
+            yield f"{self.path} has {n} {rows} for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
 
 
 class PlaysActions(PlaysFile, contextual.Adversary):
