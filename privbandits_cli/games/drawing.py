@@ -22,12 +22,12 @@ from privbandits_cli.numerics.sfc64 import (
     Words,
     advance,
     fill_normal,
+    fill_words,
     fraction,
     laplace_of,
     layers,
     streams_of,
-    uniform,
-    word_of,
+    uniform_of,
     words_of,
 )
 from privbandits_cli.numerics.types import Floats
@@ -43,14 +43,16 @@ Row = Callable[[Any, Any, Any], None]  # step(state, layers of the normal law, r
 
 def uniforms(state: Record, layers: Record, out: Floats) -> None:
     """Numbers in [0, 1)."""
+    fill_words(state.words, state.ready)
     for i in range(len(out)):
-        out[i] = uniform(state.words)
+        out[i] = uniform_of(state.ready[i])
 
 
 def laplaces(state: Record, layers: Record, out: Floats) -> None:
     """Standard Laplace numbers."""
+    fill_words(state.words, state.ready)
     for i in range(len(out)):
-        out[i] = laplace_of(word_of(state.words))
+        out[i] = laplace_of(state.ready[i])
 
 
 def normals(state: Record, layers: Record, out: Floats) -> None:
@@ -60,8 +62,7 @@ def normals(state: Record, layers: Record, out: Floats) -> None:
 
 def bits(state: Record, layers: Record, out: Words) -> None:
     """Words of 64 random bits."""
-    for i in range(len(out)):
-        out[i] = word_of(state.words)
+    fill_words(state.words, out)
 
 
 def wide_uniforms(state: Record, layers: Record, out: Floats) -> None:
@@ -84,7 +85,7 @@ WIDE: dict[str, Row] = {"uniform": wide_uniforms, "laplace": wide_laplaces}
 
 def fill_of(kind: str, *rngs: Generator) -> Fill:
     """A source of numbers of a kind, `[n, trials]` or `[n, number, trials]`; each trial has its own stream."""
-    states = [record(**words_of(rng)) for rng in rngs]
+    states = [record(**words_of(rng), ready=np.zeros(SOME, np.uint64)) for rng in rngs]
     return cut(filled(NUMBERS[kind], states, (SOME,), kind="u" if kind == "bits" else "f"), SOME, len(rngs))
 
 

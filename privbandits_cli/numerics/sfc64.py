@@ -95,7 +95,12 @@ def advance(room: Record) -> None:
 
 def uniform(words: Words) -> float:
     """A number in [0, 1)."""
-    number: float = np.int64(word_of(words) >> ELEVEN) * UNIT
+    return uniform_of(word_of(words))
+
+
+def uniform_of(word: np.uint64) -> float:
+    """The number in [0, 1) that the upper 53 bits of a word make."""
+    number: float = np.int64(word >> ELEVEN) * UNIT
     return number
 
 
@@ -117,6 +122,14 @@ def laplace_of(word: np.uint64) -> float:
     52 bits of the word are U, and the lowest is the sign. So the largest number is 53 ln 2 = 36.7.
     """
     return -sign(word) * logarithm(fraction(word))
+
+
+def fill_words(words: Words, out: Words) -> None:
+    """The next words, whose stream is in registers meanwhile."""
+    a, b, c, n = words[0], words[1], words[2], words[3]
+    for i in range(len(out)):
+        out[i], a, b, c, n = following(a, b, c, n)
+    words[0], words[1], words[2], words[3] = a, b, c, n
 
 
 def fill_normal(words: Words, layers: Any, out: Floats) -> None:
