@@ -34,7 +34,7 @@ from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import Step
 
 WIDTH = 8  # trials of a vector
-SOME = 16  # numbers that are drawn in a row, while the words of their stream are in registers
+SOME = 32  # words of a stream that are drawn in registers before they become numbers
 Row = Callable[[Any, Any, Any], None]  # step(state, layers of the normal law, row to fill)
 
 
