@@ -32,10 +32,12 @@ class Parameters(Stationary):
     def gains_in_lanes(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         means = self.mean_gains(setting)
         fill = filled(coins_row, [record(means=means, **words_of(rng)) for rng in rngs], (len(means),))
+        room = np.empty(0)
         for block in rounds():
-            gains = aligned((len(block), len(means), len(rngs)), np.float64)
-            fill(gains)
-            yield gains
+            n = len(block)
+            room = room if len(room) >= n else aligned((n, len(means), len(rngs)), np.float64)
+            fill(room[:n])
+            yield room[:n]
 
     def coins(self, setting: Setting) -> Floats:
         return self.mean_gains(setting)

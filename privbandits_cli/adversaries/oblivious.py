@@ -26,7 +26,7 @@ class Parameters(bandit.Adversary):
 
     def gains_in_lanes(self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         draw = bernoulli(rngs, one_better(setting.n_arms, 0.5 + self.spread, 0.5))
-        rows = draw(1)
+        rows = draw(1).copy()
         held = 0  # rows[0] is the row of the rounds from held * period on
         for block in rounds():
             last = (block.stop - 1) // self.period

@@ -23,6 +23,7 @@ SIXTEEN = np.uint64(2**16 - 1)  # bits
 def bernoulli(rngs: Sequence[Generator], means: Floats) -> Callable[[int], Floats]:
     """A source of independent gains from Bern(means[arm]): each call draws the next n rows, `[n, arms, lanes]`.
 
+    The next call may overwrite them.
     16 bits decide a gain, so a random word serves four. If they equal the first 16 bits of the mean, a uniform number
     from a separate stream is compared with the rest of the mean, so that the law is exact.
     """
@@ -31,10 +32,13 @@ def bernoulli(rngs: Sequence[Generator], means: Floats) -> Callable[[int], Float
     states = [record(**words_of(rng), last=words_of(rng.spawn(1)[0])["words"], **law) for rng in rngs]
     fill = filled(gains_row, states, (len(means),), own=("words", "last"))
 
+    room = np.empty(0)  # new memory would take longer than the gains
+
     def rows(n: int) -> Floats:
-        gains = aligned((n, len(means), len(rngs)), np.float64)
-        fill(gains)
-        return gains
+        nonlocal room
+        room = room if len(room) >= n else aligned((n, len(means), len(rngs)), np.float64)
+        fill(room[:n])
+        return room[:n]
 
     return rows
 

@@ -78,11 +78,11 @@ class Parameters(bandit.Adversary):
         for lane, rng in enumerate(rngs):
             advantage[rng.integers(setting.n_arms), lane] = self.gap
         draw = fill_of("normal", *rngs)
-        nodes = np.zeros((64, len(rngs)))
+        nodes, room, steps = np.zeros((64, len(rngs))), np.empty(0), np.empty(0)
         for block in rounds():
-            steps = np.empty((len(block), len(rngs)))
+            if len(room) != len(block):
+                room, steps = aligned((len(block), *advantage.shape), np.float64), np.empty((len(block), len(rngs)))
             draw(steps)
             steps *= self.sigma
-            gains = aligned((len(block), *advantage.shape), np.float64)
-            compiled(walk)(nodes, block.start, steps, advantage, gains)
-            yield gains
+            compiled(walk)(nodes, block.start, steps, advantage, room)
+            yield room

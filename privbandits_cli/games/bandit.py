@@ -69,7 +69,7 @@ class Adversary(players.Adversary):
         if type(self).gains_in_lanes is Adversary.gains_in_lanes:
             raise NotImplementedError(f"{self.name} has no method `gains`")
         for block in self.gains_in_lanes(setting, [rng], lambda: blocks):
-            yield block[:, :, 0]
+            yield block[:, :, 0].copy()
 
     def gains_in_lanes(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         """For each block of `rounds()` yield the gains of several trials, `[rounds, arms, lanes]`.
