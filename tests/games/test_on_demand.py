@@ -1,5 +1,6 @@
 """Arms that are drawn on demand: what is played, the law of the game, learners that look at all arms."""
 
+import functools
 import platform
 import re
 from typing import Any
@@ -12,6 +13,7 @@ from scipy import stats
 from privbandits_cli.games import contenders, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts
 from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
+from privbandits_cli.numerics import jit
 from privbandits_cli.numerics.jit import PluginError, bind, record, uncompiled
 from privbandits_cli.plugins import loader
 from tests.conftest import foe, make, some
@@ -183,6 +185,7 @@ def test_a_level_with_as_many_proposals_as_wanted_is_found(d, k):
 def test_levels_that_are_too_high_for_any_arm_are_lowered(monkeypatch):
     """The first level asks for a hundredth of a proposal: most rounds need a second one, and the law is the same."""
     monkeypatch.setattr(on_demand, "SOME", 0.01)
+    monkeypatch.setattr(jit, "_called", functools.cache(jit.compile_step))  # no other test meets this SOME
     table, n = Table(6, 60, seed=4), 3000
     table.play = bind(play_rounds, optimistic=on_demand.rule.__wrapped__(), **on_demand.steps(True))
     table.set(*state_of(6, 1))
