@@ -1,6 +1,5 @@
 """Arms that are drawn on demand: what is played, the law of the game, learners that look at all arms."""
 
-import functools
 import platform
 import re
 from typing import Any
@@ -13,8 +12,7 @@ from scipy import stats
 from privbandits_cli.games import contenders, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts
 from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
-from privbandits_cli.numerics import jit
-from privbandits_cli.numerics.jit import PluginError, bind, record, uncompiled
+from privbandits_cli.numerics.jit import PluginError, bind, compile_step, record, uncompiled
 from privbandits_cli.plugins import loader
 from tests.conftest import foe, make, some
 from tests.games.test_contextual import LEARNERS, match
@@ -181,13 +179,18 @@ def test_a_level_with_as_many_proposals_as_wanted_is_found(d, k):
             assert 12.0 / on_demand.CLOSE < out[1] < 12.0 * on_demand.CLOSE, (seed, start, out)
 
 
+def a_hundredth(crowd):
+    """Takes the place of `wanted`."""
+    return 0.01
+
+
 @pytest.mark.slow
-def test_levels_that_are_too_high_for_any_arm_are_lowered(monkeypatch):
+def test_levels_that_are_too_high_for_any_arm_are_lowered():
     """The first level asks for a hundredth of a proposal: most rounds need a second one, and the law is the same."""
-    monkeypatch.setattr(on_demand, "SOME", 0.01)
-    monkeypatch.setattr(jit, "_called", functools.cache(jit.compile_step))  # no other test meets this SOME
     table, n = Table(6, 60, seed=4), 3000
-    table.play = bind(play_rounds, optimistic=on_demand.rule.__wrapped__(), **on_demand.steps(True))
+    table.play = bind(
+        play_rounds, optimistic=compile_step(on_demand.optimistic, wanted=a_hundredth), **on_demand.steps(True)
+    )
     table.set(*state_of(6, 1))
     found, _, _ = table.rounds(n)
     tops, _ = drawn_ahead(table, 60, n)
