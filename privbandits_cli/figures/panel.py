@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privbandits_cli.figures.ends import End
+from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.mpl import (
     Axes,
     Axis,
@@ -31,10 +32,8 @@ ARROW: dict[str, Any] = {"ls": "none", "ms": 5, "clip_on": False, "in_layout": F
 DOWN, UP = r"$\downarrow$", r"$\uparrow$"
 MANY = 8  # lines: more are thin
 MINOR = 4.5  # powers of ten: a logarithmic axis of more has no ticks between them
-MARK: dict[str, Any] = {
-    "xytext": (0, 3), "textcoords": "offset points", "fontsize": 5.5, "va": "bottom",
-    "in_layout": False,
-}  # fmt: skip
+MARK: dict[str, Any] = {"textcoords": "offset points", "fontsize": 6, "va": "bottom", "in_layout": False}
+ABOVE, TALL, LETTER = 3.0, 8.5, 3.8  # of a mark, in points: above its point, the room of a line, and that of a letter
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
 
 
@@ -45,16 +44,13 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
     fit(axis, "y", shown.y)
     if table.level is not None:
         axis.axhline(table.level, color="#555555", lw=0.7)
-    ends, start = [], min(float(line.x[0]) for line in lines)
+    ends: list[End] = []
     many = {"lw": 0.8} if len(lines) > MANY else {}
     for each in shown.lines:
         line, style = each.line, styles[each.line.label] | many
         _line(axis, each, style)
         ends.append(End(float(line.x[-1]), float(each.regret[-1]), line.label, style))
         _bars(axis, each, shown.y, style["color"])
-        for at, height, text in line.marked:
-            side = "left" if at <= start else "center"  # beside the axis there are its numbers
-            axis.annotate(text, (at, height), **MARK, ha=side, color=style["color"])
         if each.bound is not None:
             dotted = style | HOLLOW | {"lw": 0.7, "ls": (0, (1, 1.5)), "markevery": each.bound.marked.tolist()}
             axis.plot(each.bound.x, each.bound.regret, **dotted)
@@ -67,6 +63,7 @@ def draw(axis: Axes, shown: Panel, styles: Styles, table: Table) -> list[End]:
         axis.plot(path.x, path.regret, **(style if rate.lower else hollow))
         if rate.title not in [end.text for end in ends]:
             ends.append(End(float(path.x[-1]), float(path.regret[-1]), rate.title, style))
+    _marks(axis, lines, styles)
     feet = [(line.free, f"{line.free:.2g}") for line in lines if line.free is not None]
     _numbers(axis, sorted(feet + [foot for each in shown.lines for foot in each.under]))
     sloped = [line for line in lines if line.slope is not None and len(table.panels) > 1]
@@ -101,6 +98,22 @@ def _bars(axis: Axes, shown: ShownLine, y: Scale, colour: str) -> None:
         axis.vlines(shown.line.x[shown.pale], *shown.pale_ends(y), colors=colour, **PALE)
     axis.plot([at for at, _ in shown.under], [y.low] * len(shown.under), color=colour, marker=DOWN, **ARROW)
     axis.plot(shown.over, [y.high] * len(shown.over), color=colour, marker=UP, **ARROW)
+
+
+def _marks(axis: Axes, lines: Sequence[Line], styles: Styles) -> None:
+    """The marks of points above them; one that would cover another is moved above it."""
+    start, to_points = min(float(line.x[0]) for line in lines), 72 / axis.figure.dpi
+    every = [
+        (*(to_points * axis.transData.transform((at, y))).tolist(), at, y, text, line)
+        for line in lines
+        for at, y, text in line.marked
+    ]
+    tops: list[tuple[float, float]] = []  # places of the marks so far, in points
+    for across, up, at, y, text, line in sorted(every, key=lambda mark: mark[1]):
+        least = max([up + ABOVE, *(top for x, top in tops if abs(x - across) < len(text) * LETTER)])
+        tops.append((across, least + TALL))
+        side = "left" if at <= start else "center"  # beside the axis there are its numbers
+        axis.annotate(text, (at, y), (0, least - up), **MARK, ha=side, color=styles[line.label]["color"])
 
 
 def _numbers(axis: Axes, feet: Sequence[tuple[float, str]]) -> None:

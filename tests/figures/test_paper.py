@@ -126,7 +126,7 @@ def test_a_legend_takes_at_most_a_fifth(count, panels):
     )  # of a height that is given
 
 
-@pytest.mark.parametrize("name", some([name for name, _ in COMMITTED], "fig1", "oracle_iris"))
+@pytest.mark.parametrize("name", some([name for name, _ in COMMITTED], "fig1", "oracle_iris", "best_arm_confidence"))
 def test_committed_figures_have_small_legends_and_names_apart(name):
     drawn = plot.figure(table.read(committed() / "results" / name))
     assert share(drawn) <= layout.MOST + 0.01 and drawn.get_figwidth() in layout.WIDTHS.values()

@@ -84,7 +84,8 @@ def test_the_page_shows_what_the_picture_shows(folder):
         def places(values, y=panel.y):
             return sorted(np.array(y(values) if y.kind == "asinh" else values).tolist())
 
-        rings = [y for trace in data if trace.get("marker", {}).get("symbol") == "circle-open" for y in trace["y"]]
+        hollow = [trace for trace in data if trace.get("marker", {}).get("symbol") == "circle-open"]
+        rings = [y for trace in hollow if trace.get("mode") == "markers" for y in trace["y"]]  # others are of bounds
         ringed = [line for line in axis.lines if line.get_markersize() == drawing.RING["ms"]]
         assert sorted(rings) == pytest.approx(places([y for line in ringed for y in line.get_ydata()]))
         pale = [y for trace in data if trace.get("opacity") == 0.22 for y in trace["y"] if y is not None]
