@@ -55,4 +55,4 @@ def test_an_edit_concerns_what_it_changes(edited):
     assert kernels == [] and "trials of 1 curve are from another version of the code" in said
     kernels, said = edited("algorithms/ucb1.py", "2.0 * log_t", "2.5 * log_t")
     assert kernels == [] and "trials of 2 curves are from another version" in said  # they are not played again
-    assert edited("../c.yaml", "trials: 8", "trials: 9")[0] == ["play_block"]
+    assert edited("../c.yaml", "trials: 8", "trials: 10")[0] == ["play_block"]  # one trial would have code of its own
