@@ -10,7 +10,7 @@ from privbandits_cli.cli.app import USAGE, app, dumps, fail, fitted
 from privbandits_cli.cli.include import announced
 from privbandits_cli.cli.options import AsJson, Include
 
-PATIENCE = 3.0  # seconds of tuning for a config
+PATIENCE = 8.0  # seconds of tuning for a config; linucb_exact takes two to four
 
 
 @app.command()
