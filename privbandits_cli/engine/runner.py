@@ -73,7 +73,7 @@ def _compile_elsewhere(left: Sequence[Chunk], jobs: int, wait: Callable[[], Abst
         # loky replaces a worker whose memory grows, as that of a compiler does
         warnings.simplefilter("ignore", UserWarning)
         start_silently(resource_tracker)
-        tasks = (delayed(_load_in_worker)(pack(loop)) for loop in left)
+        tasks = (delayed(_load_in_worker)(pack(loop), os.getpid()) for loop in left)
         try:
             for _ in Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)(tasks):
                 with wait():
@@ -82,8 +82,8 @@ def _compile_elsewhere(left: Sequence[Chunk], jobs: int, wait: Callable[[], Abst
             get_reusable_executor().shutdown(wait=False, kill_workers=True)
 
 
-def _load_in_worker(payload: bytes) -> None:
-    _follow_parent()
+def _load_in_worker(payload: bytes, parent: int) -> None:
+    _follow(parent)
     load(unpack(payload))
 
 
@@ -129,7 +129,9 @@ def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Play
 
 def _parallel(chunks: list[Chunk], backend: str, jobs: int) -> Generator[Played, None, None]:
     here = backend == "threading" or jobs == 1
-    tasks = (delayed(play_chunk)(chunk) if here else delayed(_play_in_worker)(pack(chunk)) for chunk in chunks)
+    tasks = (
+        delayed(play_chunk)(chunk) if here else delayed(_play_in_worker)(pack(chunk), os.getpid()) for chunk in chunks
+    )
     parallel = Parallel(n_jobs=jobs, backend=backend, return_as="generator_unordered", batch_size=1)
     results: Generator[Played, None, None] = parallel(tasks)
     return results
@@ -158,19 +160,18 @@ def _closed(results: Generator[Played, None, None]) -> Iterator[Iterator[Played]
             results.close()
 
 
-def _play_in_worker(payload: bytes) -> Played:
-    _follow_parent()
+def _play_in_worker(payload: bytes, parent: int) -> Played:
+    _follow(parent)
     return play_chunk(unpack(payload))
 
 
 @cache
-def _follow_parent() -> None:
-    """End this worker process soon after its parent, even if the parent was killed.
+def _follow(parent: int) -> None:
+    """End this worker process soon after its parent, even if the parent was killed, and before this task began.
 
     The worker ignores Ctrl-C, which a terminal sends to every process: the parent handles it and ends its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
 
     def follow() -> None:
         while os.getppid() == parent:
