@@ -127,7 +127,7 @@ def linucb_in_numpy(arms, means, numbers):
 
 
 class Prepared(bandit.Adversary):
-    """Gains drawn beforehand, so that only the algorithms are timed. All blocks have the same, which are in cache."""
+    """Gains drawn beforehand, so that only the algorithms are timed. All blocks share them, so they stay in cache."""
 
     def gains_in_lanes(self, setting, rngs, blocks):
         for rounds in blocks():

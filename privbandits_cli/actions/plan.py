@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 EPSILONS = (0.1, 0.5, 1.0, math.inf)  # of a table
 DRAWN = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, math.inf)  # of a figure
 LARGEST = 1e9  # the largest ε of an algorithm
-BEYOND = 1e10  # variance / lead², of a study of about 10^11 users: with more, its divergences have lost their digits
+BEYOND = 1e10  # variance / lead², of a study of about 10^11 users; beyond it, rounding spoils the number of users
 CAP = 1000  # a simulated study ends after so many times the users of one release
 SEQUENTIAL = 8.0  # about how many times the users of one release a study until sure takes, and one with twice the lead
 CHUNK = 32  # trials that are played together, between two steps of a progress bar
@@ -191,7 +191,7 @@ def _test(gap: float | None, delta: float, null: float | None, alternative: floa
 
 
 def _resolve(what: str, lead: float, mean: float) -> None:
-    """ValueError for a lead around a mean that takes more users than there are, whose number floats do not resolve."""
+    """ValueError if a study of this lead needs more users than there are people: rounding spoils their number."""
     if mean * (1 - mean) > BEYOND * lead**2:
         raise ValueError(f"{what} takes more users than there are people: give a larger one")
 

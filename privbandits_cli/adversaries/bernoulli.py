@@ -5,13 +5,11 @@ An arm's gain is 1 if the round's number, uniform on [0, 1), is below the arm's 
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.games.bandit import Floats, Setting
-from privbandits_cli.games.drawing import filled
+from privbandits_cli.games.drawing import filled, rows_of
 from privbandits_cli.games.heavy_tails import Stationary
-from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, record
 from privbandits_cli.numerics.sfc64 import uniform, words_of
 from privbandits_cli.numerics.types import Blocks, Tables
@@ -32,12 +30,7 @@ class Parameters(Stationary):
     def gains_in_lanes(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         means = self.mean_gains(setting)
         fill = filled(coins_row, [record(means=means, **words_of(rng)) for rng in rngs], (len(means),))
-        room = np.empty(0)
-        for block in rounds():
-            n = len(block)
-            room = room if len(room) >= n else aligned((n, len(means), len(rngs)), np.float64)
-            fill(room[:n])
-            yield room[:n]
+        yield from map(rows_of(fill, len(means), len(rngs)), map(len, rounds()))
 
     def coins(self, setting: Setting) -> Floats:
         return self.mean_gains(setting)

@@ -19,10 +19,9 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
-from privbandits_cli.games.drawing import filled
+from privbandits_cli.games.drawing import filled, rows_of
 from privbandits_cli.games.ellipsoid import FEW
 from privbandits_cli.games.on_demand import Crowd, direction
-from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, Records, once, record
 from privbandits_cli.numerics.sfc64 import Words, fill_normal, uniform, words_of
 from privbandits_cli.numerics.text import exact
@@ -55,12 +54,7 @@ class Parameters(contextual.Adversary):
     def arms_together(self, setting: Setting, rngs: Sequence[Generator], rounds: Blocks) -> Tables:
         shape = setting.known().dimension + 1, setting.n_arms
         fill = filled(deal, [self._state(setting, rng) for rng in rngs], shape, own=("words", "theta"))
-        out = aligned((0, *shape, len(rngs)), np.float64)
-        for block in rounds():
-            n = len(block)
-            out = out if n <= len(out) else aligned((n, *shape, len(rngs)), np.float64)
-            fill(out[:n])
-            yield out[:n]
+        yield from map(rows_of(fill, *shape, len(rngs)), map(len, rounds()))
 
     def _state(self, setting: Setting, rng: Generator) -> Records:
         """The record `[1]` of a trial before its first round."""

@@ -11,8 +11,7 @@ from pydantic import Field
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats
-from privbandits_cli.games.drawing import filled
-from privbandits_cli.numerics.arrays import aligned
+from privbandits_cli.games.drawing import filled, rows_of
 from privbandits_cli.numerics.jit import Record, record
 from privbandits_cli.numerics.sfc64 import uniform, word_of, words_of
 from privbandits_cli.numerics.types import Blocks, Tables
@@ -24,23 +23,14 @@ def bernoulli(rngs: Sequence[Generator], means: Floats) -> Callable[[int], Float
     """A source of independent gains from Bern(means[arm]): each call draws the next n rows, `[n, arms, lanes]`.
 
     The next call may overwrite them.
+
     16 bits decide a gain, so a random word serves four. If they equal the first 16 bits of the mean, a uniform number
     from a separate stream is compared with the rest of the mean, so that the law is exact.
     """
     first = np.minimum(np.floor(65536 * means), 65535)
     law = {"first": first.astype(np.uint64), "rest": 65536 * means - first}
     states = [record(**words_of(rng), last=words_of(rng.spawn(1)[0])["words"], **law) for rng in rngs]
-    fill = filled(gains_row, states, (len(means),), own=("words", "last"))
-
-    room = np.empty(0)  # new memory would take longer than the gains
-
-    def rows(n: int) -> Floats:
-        nonlocal room
-        room = room if len(room) >= n else aligned((n, len(means), len(rngs)), np.float64)
-        fill(room[:n])
-        return room[:n]
-
-    return rows
+    return rows_of(filled(gains_row, states, (len(means),), own=("words", "last")), len(means), len(rngs))
 
 
 def gains_row(state: Record, layers: Record, out: Floats) -> None:

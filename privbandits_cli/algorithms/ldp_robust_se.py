@@ -73,7 +73,7 @@ class Parameters(Truncating):
 
 
 def reported(state: Record) -> Floats:
-    """What the reports of each arm add up to: its sum, and its last mean, of which its last report is a part."""
+    """For each arm, the sum of its reports in this epoch plus its last mean, which has the last report of an epoch."""
     values: Floats = state.sums + state.means
     return values
 

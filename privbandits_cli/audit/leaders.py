@@ -41,7 +41,7 @@ from privbandits_cli.numerics.jit import PluginError, Records, unbound
 
 found: Any = unbound  # bound when a loop is compiled
 
-RARELY = 64  # choices in pairs of games in which half of the choices have rare numbers, at least
+RARELY = 64  # pairs of games with rare numbers have at least so many choices in all; half of these get rare numbers
 REPEATS = 8  # tables of the numbers of the other experts
 REDRAWN = 64  # tables of all numbers, for a choice that does not depend on its own numbers
 BEHIND = 24.0  # rounds by which an expert is behind, over 1/ε

@@ -99,7 +99,7 @@ class Hiding(NamedTuple):
         return first_row(wrong | (other.where != self.where)[:, None])
 
     def lost(self, other: "Hiding", clear: float) -> int:
-        """The first round, from 0, with a clear rate that the other has not even half; or how many there are."""
+        """The first round with a clear rate of which the other game has less than half; else how many there are."""
         return first_row((np.abs(self.rates) > clear) & (np.abs(other.rates) < np.abs(self.rates) / 2))
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from privbandits_cli.numerics.jit import Records, compiled_in
 
 T = TypeVar("T")
-# The records of a pair of games, and scratch space: the state after a round, those before it, and one more. They are no
-# literals, for each of which numba would compile a function anew.
+# The records of a pair of games, and scratch space: the state after a round, those before it, and one more. They are
+# NumPy's numbers, because numba compiles a function anew for each `int` that it is called with.
 A, B, AFTER, OLD_A, OLD_B, SPARE = cast("Any", map(np.int64, range(6)))
 
 

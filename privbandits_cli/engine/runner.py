@@ -167,7 +167,7 @@ def _play_in_worker(payload: bytes, parent: int) -> Played:
 
 @cache
 def _follow(parent: int) -> None:
-    """End this worker process soon after its parent, even if the parent was killed, and before this task began.
+    """End this worker process soon after its parent ends, even if the parent was killed before this task began.
 
     The worker ignores Ctrl-C, which a terminal sends to every process: the parent handles it and ends its workers.
     """

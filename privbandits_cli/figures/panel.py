@@ -101,7 +101,7 @@ def _bars(axis: Axes, shown: ShownLine, y: Scale, colour: str) -> None:
 
 
 def _marks(axis: Axes, lines: Sequence[Line], styles: Styles) -> None:
-    """The marks of points above them; one that would cover another is moved above it."""
+    """Write each mark above its point. A mark that would cover another one moves up."""
     start, to_points = min(float(line.x[0]) for line in lines), 72 / axis.figure.dpi
     every = [
         (*(to_points * axis.transData.transform((at, y))).tolist(), at, y, text, line)

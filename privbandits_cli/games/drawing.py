@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games import lockstep
 from privbandits_cli.games.lockstep import Loop, in_words, spread
+from privbandits_cli.numerics.arrays import aligned
 from privbandits_cli.numerics.jit import Record, Records, bind, borrower, compile_step, compiled, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import (
     TOGETHER,
@@ -101,7 +102,7 @@ def wide_fill_of(kind: str, *rngs: Generator) -> Fill:
 
 
 def cut(fill: Fill, block: int, trials: int) -> Fill:
-    """A source of any number of rows `[n, trials]`, from one of whole blocks of rows. What is left over comes next."""
+    """A source of any number of rows `[n, trials]`, made of a source of whole blocks. Rows left over are given next."""
     left: NDArray[Any] = np.empty((0, trials))
 
     def filled(out: NDArray[Any]) -> None:
@@ -188,6 +189,22 @@ def _alone(step: Row) -> Callable[..., None]:
 
 
 # ------------------------------------------------------------------------------------------ tables
+
+
+def rows_of(fill: Fill, *shape: int) -> Callable[[int], NDArray[Any]]:
+    """A function that draws the next n rows of a source, `[n, *shape]`, into memory that its next call reuses.
+
+    New memory for each block would take longer than the numbers.
+    """
+    room = aligned((0, *shape), np.float64)
+
+    def rows(n: int) -> NDArray[Any]:
+        nonlocal room
+        room = room if n <= len(room) else aligned((n, *shape), np.float64)
+        fill(room[:n])
+        return room[:n]
+
+    return rows
 
 
 def side_by_side(rows: NDArray[Any], out: NDArray[Any]) -> None:

@@ -18,7 +18,7 @@ from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import BOOL, Step, Unsupported, digest_of
 from privbandits_cli.version import numba_was_tried
 
-LANES = 32  # trials of a vector of `bandit`: several of the processor's own, so that none waits for its last result
+LANES = 32  # trials of `bandit` that play together: the processor works on some while others wait for a result
 TOTAL = ("player", "total")  # the field of a record that is noted at marks
 Words = NDArray[np.uint64]
 

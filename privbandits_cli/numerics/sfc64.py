@@ -125,7 +125,7 @@ def laplace_of(word: np.uint64) -> float:
 
 
 def fill_words(words: Words, out: Words) -> None:
-    """The next words, whose stream is in registers meanwhile."""
+    """Fill `out` with the next words. Meanwhile the state of the stream is in registers."""
     a, b, c, n = words[0], words[1], words[2], words[3]
     for i in range(len(out)):
         out[i], a, b, c, n = following(a, b, c, n)

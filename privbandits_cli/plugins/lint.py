@@ -39,7 +39,9 @@ def retired(text: str) -> Iterator[tuple[int, str]]:
         if node.name == "Tuned":
             yield node.lineno, TUNED
         names = {line.name for line in node.body if isinstance(line, ast.FunctionDef)}
-        old = METHODS.keys() - ({"guarantee"} if "bounds" in names else ())  # with `bounds` it only finds one faster
+        old = METHODS.keys() - (
+            {"guarantee"} if "bounds" in names else ()
+        )  # beside `bounds` it only finds the same one faster
         for line in node.body:
             if node.name == "Parameters" and isinstance(line, ast.FunctionDef) and line.name in old:
                 yield line.lineno, f"a class does not define `{line.name}` any more: {METHODS[line.name]}"

@@ -84,7 +84,7 @@ class Interpreter(Memory):
         self.turns: tuple[int, ...] = ()
         self.blocks = 0
         self.above: list[Frame] = []  # calls that are being read
-        self.inside = spacing is not None  # a function that is played alone: what it calls is read in place
+        self.inside = spacing is not None  # a function that is played alone; its own calls are read in place
         self.alone: dict[Any, Any] = {}  # functions that are played for one trial after the other
 
     # ------------------------------------------------------------------------------------------ calls

@@ -768,3 +768,9 @@ def test_the_time_of_a_run_is_extrapolated_from_its_first_rounds(small, monkeypa
     assert seconds == pytest.approx(0.0015 * every, rel=0.01) and 0 < rounds < sum(played) <= 0.5 * every
     monkeypatch.setattr("privbandits_cli.engine.play.MEASURED", 0.5)  # the first game takes longer: it stands for both
     assert estimated(chunks)[0] == pytest.approx(0.001 * every, rel=0.01)
+
+
+def test_a_worker_whose_run_has_ended_ends_before_its_first_task():
+    """Another process has adopted it, which it must not take for its run."""
+    program = "import time; from privbandits_cli.engine import runner; runner._follow(0); time.sleep(50)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=40, check=False).returncode == 1

@@ -25,7 +25,7 @@ from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.games.bandit import play
 from privbandits_cli.games.guards import PluginError
 from privbandits_cli.numerics.jit import uncompiled
-from privbandits_cli.plugins import loader, messages, registry
+from privbandits_cli.plugins import lint, loader, messages, registry
 from privbandits_cli.plugins.registry import Registry, including
 from tests.conftest import ROOT, SMALL, first, foe, make, match, some
 from tests.engine.test_engine import csvs, manifest, outputs
@@ -759,6 +759,13 @@ def test_a_method_of_an_older_contract_is_refused_with_what_to_write(method, tod
     name = method.partition("(")[0]
     message = f"mine.py:{line_of('def ' + name)}: a class does not define `{name}` any more: {today}"
     assert message in errors()
+
+
+def test_a_copy_of_a_file_of_the_package_follows_the_contract():
+    """Also one that has both `bounds` and `guarantee`."""
+    files = [file for room in ("algorithms", "adversaries") for file in (ROOT / "privbandits_cli" / room).glob("*.py")]
+    assert len(files) > 90
+    assert not [(file.name, *line) for file in files for line in lint.retired(file.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("drawn", ['("uniform", "uniform")', '{"uniform": 4}', '"uniform"', '("gaussian",)'])
