@@ -47,7 +47,7 @@ def show(found: Found) -> None:
             ]
             for epsilon, at in made.items()
         ]
-        heads = ["impossible below", "one release", "looks, at most", "sure, mean", "sure, 90 %"]
+        heads = [" impossible below", " one release", " looks, at most", " sure, mean", " sure, 90 %"]
         terminal.print_table([f"ε, gap {asked[1]:g}", *heads], cells)
         print()
     notes = (

@@ -42,7 +42,7 @@ class Parameters(bandit.Algorithm):
     reasons: ClassVar = {
         "certified": "Of the blocks that reach the target ε, these have the smallest bound against switching costs; "
         "longer blocks also have a smaller ε.",
-        "shortest": "A block is a whole number of rounds, so its ε can be below the target: one round less exceeds it.",
+        "shortest": "No shorter block reaches the target ε. Its ε can be smaller: a block is a whole number of rounds.",
         "paper": "Corollary 3.3 as printed, whose blocks are longer than the proved ε requires.",
     }
 

@@ -39,15 +39,18 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except Exception as error:
-                _name_keys(error)
+                if hasattr(error, "format_message"):
+                    _reword(error)
                 raise
 
 
-def _name_keys(error: Any) -> None:
-    """Say of an unknown option how a command replaces the keys of a config, if it does."""
+def _reword(error: Any) -> None:
+    """Wrap Typer's message, and say of an unknown option how a command replaces the keys of a config, if it does."""
     unknown = hasattr(error, "possibilities") and not error.possibilities
     if unknown and any("KEY=VALUE" in (known.metavar or "") for known in error.ctx.command.params):
         error.message += ": replace keys of the config by KEY=VALUE without dashes, as in trials=48"
+    said = fitted("Error: " + error.format_message().replace("Value error, ", ""))
+    error.format_message = lambda: said.removeprefix("Error: ")  # Typer writes it in front
 
 
 app = typer.Typer(

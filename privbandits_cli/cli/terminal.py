@@ -407,7 +407,7 @@ def print_plan(asked: "Question", designs: "Sequence[Row]", table: "Sequence[Row
         [plan_words.level(epsilon), *(f"{rows[design].users:,}" for design in shown), f"{rows['one_shot'].price:.2f}"]
         for epsilon, rows in made.items()
     ]
-    print_table(["ε", *(heads[design] for design in shown), "price of 1"], cells)
+    print_table(["ε", *(f" {heads[design]}" for design in shown), " price of 1"], cells)
     print()
     for paragraph in plan_words.closing(asked):
         print(filled(paragraph))

@@ -29,7 +29,7 @@ def log_overtaking(best: float, worse: float, n: float, numbers: float, epsilon:
     def exponent(rate: float) -> float:
         if rate >= epsilon:
             return math.inf
-        gains = math.log(1 - best + best * math.exp(-rate)) + math.log(1 - worse + worse * math.exp(rate))
+        gains = math.log1p((1 - best) * math.expm1(rate)) - rate + math.log1p(worse * math.expm1(rate))
         return n * gains - 2 * numbers * math.log1p(-((rate / epsilon) ** 2))
 
     low, high = 0.0, min(epsilon, LARGEST)

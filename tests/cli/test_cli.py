@@ -278,6 +278,13 @@ def test_validate_replaces_keys_as_run_does(small):
         assert "KEY=VALUE without" not in call("run", small, *words).stderr
 
 
+def test_messages_of_options_are_wrapped_and_name_no_python_class(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    printed = call("list", "foo").stderr
+    assert "Invalid value for 'kind': 'foo' is not one of 'algorithms'," in " ".join(printed.split())
+    assert max(map(len, printed.splitlines())) <= 60
+
+
 def test_validate_warns_of_a_font_that_is_not_installed(small):
     small.write_text(SMALL + "plot: {font: Nonsense}\n")
     result = call("validate", small)
@@ -641,7 +648,7 @@ def test_tune_says_why_its_epsilon_is_below_the_target():
     assert max(map(len, printed.splitlines())) <= 80
     text = " ".join(printed.split())
     assert "these have the smallest bound against switching costs; longer blocks also have a smaller ε." in text
-    assert "A block is a whole number of rounds, so its ε can be below the target: one round less exceeds it." in text
+    assert "No shorter block reaches the target ε. Its ε can be smaller: a block is a whole number of rounds." in text
     assert "tau: 30" in text and "tau: 20" in text
     one_less = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)[1]
     assert one_less["choice"] == "shortest" and one_less["epsilon"] < 1 and one_less["reason"]

@@ -34,6 +34,7 @@ def test_it_prints_three_designs_a_bound_and_a_table(printed):
     assert printed.count("   Guaranteed: ") == printed.count("   Not guaranteed: ") == 3
     assert f"{rows['sequential']['mean']:,.0f}" in printed and f"{rows['looks']['mean_twice']:,.0f}" in printed
     lines = [line.split() for line in printed.splitlines()]
+    assert "ε     1 one release  2 a few looks  no fewer than  price of 1\n" in printed
     assert ["none", "540", "625", "295", "1.00"] in lines and ["0.1", "2,215", "3,875", "541", "4.10"] in lines
 
 
