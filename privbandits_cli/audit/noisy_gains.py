@@ -56,7 +56,8 @@ def audit_noise(target: Target[Any]) -> Audit:
             if excuse:
                 return replace(unknown, found=excuse.format(target.noise))
             if violation:
-                return Audit("VIOLATION", claim, violation, rounds, spent.loss, played=games)
+                least = spent.loss if spent.excess else None  # what a leak reveals is not measured
+                return Audit("VIOLATION", claim, violation, rounds, least, played=games)
     if not linear or not worst.loss:
         return replace(unknown, found=UNMOVED if linear else excuses.transformed(target))
     few = target.setting.n_arms > coupling.ARMS

@@ -30,7 +30,7 @@ Forms of a claim:
   final(exp3) <= bound(exp3)            the regret theorem
   dp_klucb <= 2 x lower_bound(dp_klucb)     asymptotic; Bernoulli arms
   cvar(exp3) < 2 x final(exp3)          the worst trials; see summary.level
-  epsilon(exp3_tau) <= 1                decided by proofs and attacks
+  epsilon(exp3_tau) <= 1                by its file's bounds, not by an audit
 In the game best_arm:
   pulls(dp_tt) < 0.5 x pulls(dp_se)     mean times; none may reach the cap
   pulls(dp_tt) <= 20 x lower_bound(dp_tt)

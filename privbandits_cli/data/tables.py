@@ -431,7 +431,8 @@ def write_parquet(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
         name: [None if cell is None else str(cell) for cell in cells] if name in texts else list(cells)
         for name, cells in columns.items()
     }
-    parquet.write_table(pyarrow.table(made), path)
+    with open(path, "wb") as file:  # of a path that it cannot write pyarrow does not tell the name
+        parquet.write_table(pyarrow.table(made), file)
 
 
 def _csv_options(path: str) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def standard_exponential(words: Words, layers: Any) -> float:
 
 
 @once
-def laplace(words: Words, loc: float, scale: float) -> float:
+def laplace(words: Words, loc: float = 0.0, scale: float = 1.0) -> float:
     """A Laplace number of this mean and scale, as NumPy's Generator draws it: by the inverse of its distribution."""
     u = uniform(words)
     while u == 0.0:

@@ -40,9 +40,10 @@ def test_one_parquet_file_has_the_rows_of_all_csvs(tmp_path):
         ("fig1", "--parquet fig1: a Parquet file ends in .parquet"),
         ("all.csv", "--parquet all.csv: a Parquet file ends in .parquet"),
         ("nowhere/all.parquet", "no such folder: nowhere"),
+        ("/sys/all.parquet", "choose another place, or change its permissions"),
     ],
 )
-def test_a_file_of_another_kind_is_refused(tmp_path, monkeypatch, file, said):
+def test_a_file_of_another_kind_or_in_another_place_is_refused(tmp_path, monkeypatch, file, said):
     monkeypatch.chdir(tmp_path)
     result = call("report", ROOT / "results" / "heavy_scaling", "--parquet", file)
     assert result.exit_code == 2 and said in result.stderr and not list(tmp_path.iterdir())

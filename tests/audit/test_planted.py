@@ -268,6 +268,7 @@ def test_a_fault_in_a_users_file_is_found_in_a_short_game(tmp_path, name):
     changes, found = FAULTS[name]
     row = audited(tmp_path, changed(changes), SHORT)
     assert row["verdict"] == "VIOLATION" and found in row["found"]
+    assert row["epsilon_seen"] is None or row["epsilon_seen"] > 1.0  # of a leak none is measured
 
 
 @pytest.mark.usefixtures("plainly")

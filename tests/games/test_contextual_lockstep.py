@@ -211,11 +211,17 @@ def laplace_row(state, layers, out):
     out[0] = laplace(state.words, 1.0, 3.0)
 
 
-def test_laplace_numbers_are_numpys_bit_for_bit():
+def standard_laplace_row(state, layers, out):
+    """A Laplace number of mean 0 and scale 1."""
+    out[0] = laplace(state.words)
+
+
+@pytest.mark.parametrize(("row", "given"), [(laplace_row, (1.0, 3.0)), (standard_laplace_row, (0.0, 1.0))])
+def test_laplace_numbers_are_numpys_bit_for_bit(row, given):
     found = np.empty((5000, WIDTH))
-    filled(laplace_row, [record(**words_of(Generator(SFC64(seed)))) for seed in range(WIDTH)])(found)
+    filled(row, [record(**words_of(Generator(SFC64(seed)))) for seed in range(WIDTH)])(found)
     for seed in range(WIDTH):
-        np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).laplace(1.0, 3.0, 5000))
+        np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).laplace(*given, 5000))
 
 
 # ----------------------------------------------------------------------------------------- errors, processors
