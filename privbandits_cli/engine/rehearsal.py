@@ -64,7 +64,8 @@ def _failures(match: Match, compiled: bool) -> Iterator[str]:
     end = min(rounds, int(match.checkpoints[-1]))
     short = match._replace(checkpoints=np.array([end], np.int64))
     game = GAMES[match.game]
-    for plain in (True, False)[: 1 + compiled]:
+    steps = loader.modules(match.algorithms[0])  # an adversary is plain Python, in both
+    for plain in (True, False)[: 1 + compiled] if steps else (not compiled,):
         try:
             with uncompiled(plain), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", NumbaTypeSafetyWarning)  # an error follows

@@ -201,6 +201,14 @@ def test_a_right_file_passes_the_rehearsal(name):
     assert errors(name) == ""
 
 
+@pytest.mark.parametrize(("name", "ways"), [("my_arms", [False]), ("slope", [True, False])])
+def test_only_an_own_algorithm_is_rehearsed_in_plain_python(name, ways, monkeypatch):
+    """With d = 300, LinUCB takes half a minute for it."""
+    seen = []
+    monkeypatch.setattr(rehearsal, "uncompiled", lambda plain: seen.append(plain) or uncompiled(plain))
+    assert errors(name, compiled=True) == "" and seen == ways
+
+
 def test_a_bandits_own_adversary_plays_experts_and_is_checked():
     text = HEAD.format(game="bandit", kind="Adversary") + LOSSES.replace("losses", "gains")
     Path("my_losses.py").write_text(text)
