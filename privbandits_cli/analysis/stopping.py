@@ -45,11 +45,11 @@ def of_curve(curve: Curve, x: Floats) -> dict[str, Any]:
     found, promised = best_arm.outcomes(x), curve.algorithm.guarantee(curve.setting)
     n = len(found.pulls)
     pulls = found.pulls[:, None].astype(float)
-    mean, sd = float(pulls.mean()), float(statistics.sd(pulls)[0])
+    mean, error = float(pulls.mean()), float(statistics.sd(pulls)[0]) / n**0.5 if n > 1 else ""
     spread = np.quantile(pulls[:, 0], (0.1, 0.5, 0.9, 0.99)).tolist()
     wrong = int(np.sum(~found.capped & (found.regrets[:, -1] > 0)))
     lower = lower_bounds(curve, promised) or ("", "")
-    numbers = int(found.capped.sum()), mean, sd / n**0.5, *spread, wrong, *clopper_pearson(wrong, n), *lower
+    numbers = int(found.capped.sum()), mean, error, *spread, wrong, *clopper_pearson(wrong, n), *lower
     return dict(zip(STOPPING, numbers, strict=True))
 
 

@@ -17,6 +17,8 @@ from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games import best_arm
 from privbandits_cli.numerics.types import Floats
 
+SPREADS = {"gmd_below", "gmd_above", "sd", *BOOTSTRAP}  # empty for one trial, which has none
+
 
 def swept_columns(plan: Plan) -> list[str]:
     """The swept parameters in the config's order: the last columns of every CSV."""
@@ -101,7 +103,8 @@ def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
             rows = stopping.at_checkpoints(curve, best_arm.outcomes(x))
         else:
             columns = summarised(plan, trials, x) | _lower_bound(plan, curve)
-            rows = ({name: float(column[i]) for name, column in columns.items()} for i in range(len(rounds)))
+            kept = columns.keys() - (SPREADS if len(trials) == 1 else ())
+            rows = ({name: float(columns[name][i]) for name in kept} for i in range(len(rounds)))
         for checkpoint, numbers in zip(rounds, rows, strict=True):
             yield shared | {"round": checkpoint} | numbers
 

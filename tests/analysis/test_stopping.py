@@ -114,6 +114,15 @@ def test_jobs_and_an_interruption_change_no_byte(played, tmp_path):
         assert (other / f"{name}.csv").read_bytes() == (folder / f"{name}.csv").read_bytes()
 
 
+def test_what_one_trial_does_not_tell_is_empty(played, tmp_path):
+    assert call("run", played[0], "-q", "trials=1", "--results", tmp_path).exit_code == 0
+    words = "trials=1", "algorithms=[exp3]", "adversary=stochastic", "summary={centre: mean, bars: bootstrap}"
+    assert call("run", "fig1", "--smoke", "-q", *words, "--results", tmp_path).exit_code == 0
+    (end, *_), (row, *_) = table(tmp_path / "sure", "stopping"), table(tmp_path / "fig1-smoke", "summary")
+    assert end["pulls_mean"] and end["pulls_error"] == ""
+    assert row["mean"] and {row[name] for name in ("gmd_below", "gmd_above", "sd", "boot_low", "boot_high")} == {""}
+
+
 def test_a_changed_stopping_csv_is_noticed(played, tmp_path):
     path, _ = played
     folder = run(path, results=tmp_path)
