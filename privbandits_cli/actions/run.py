@@ -250,6 +250,11 @@ def _before(store: Store) -> dict[str, Any]:
     return {}
 
 
+def lost(plan: Plan, store: Store) -> int:
+    """How many curves the folder's CSVs have that this run will not write: those of another config."""
+    return 0 if plan.is_part else len(_before(store).get("curves", {}).keys() - plan.by_key.keys())
+
+
 def _ledger(plan: Plan) -> list[dict[str, Any]] | str:
     """The privacy ledger, or the error of the user's file that should give it."""
     try:

@@ -180,6 +180,8 @@ class _Screen:
         if self.store.copied and not self.quiet:
             print(copied_line(self.store), file=sys.stderr)
         done, trials = self.store.progress(self.plan)
+        for line in () if self.quiet else _replaced(self.plan, self.store, done < trials):
+            print(fitted(line), file=sys.stderr)
         if self.engine.address and done < trials and not self.quiet:
             print(f"looking for workers at {self.engine.address}", file=sys.stderr)
         if done < trials and not (self.quiet or self.python):
@@ -237,6 +239,16 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
         except NothingToDraw:  # a warning has said why
             print(f"{store.folder}/: {', '.join(outcome.written)}")
     return FAILED if outcome.failures else OK
+
+
+def _replaced(plan: "Plan", store: "Store", played: bool) -> Iterator[str]:
+    """What of an earlier run in the same folder is replaced, and what is not; played: whether numbers will change."""
+    from privbandits_cli.actions import run
+
+    if n := run.lost(plan, store):
+        yield f"note: {store.folder} has results of another config: {counted(n, 'curve')} of its CSVs will be replaced"
+    if (n or played) and (store.folder / "report.html").exists():
+        yield f"note: {store.folder}/report.html is of an earlier run: `privbandits report {store.folder}` renews it"
 
 
 def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:

@@ -49,6 +49,16 @@ def test_a_folder_that_cannot_be_written_is_one_line(ran, monkeypatch, command):
     assert call(command, ran).stderr.endswith(lines) and "Errno" not in call(command, ran).stderr
 
 
+def test_a_run_says_which_results_of_an_earlier_one_it_replaces(ran, small):
+    """More trials of the same curves replace none; a page of the earlier numbers is none of the run's files."""
+    (ran / "report.html").write_text("of an earlier run")
+    words = "run", small, "--results", ran.parent
+    keys = ("seed=4",), ("seed=4", "trials=20"), ("seed=5",), ("seed=6", "-q")
+    said = [call(*words, *more).stderr for more in keys]
+    assert ["6 curves of its CSVs will be replaced" in one for one in said] == [False, False, True, False]
+    assert ["report.html is of an earlier run" in one for one in said] == [False, True, True, False]
+
+
 def test_warnings_of_kept_trials_fit_the_terminal(monkeypatch, capsys):
     """`merge` prints them, too, which has no option --fresh."""
     monkeypatch.setenv("COLUMNS", "80")
