@@ -117,13 +117,13 @@ class Sheet:
         """What pale bars, rings, gaps and arrows say, and what axes that are not linear show near 0."""
         every = [(shown, panel.y) for panel in self.panels.values() for shown in panel.lines]
         top = self.table.plot.top
-        chance = f"the {self.table.centre} is lower by no more than chance"
+        chance = f"its {self.table.centre} is lower by no more than chance"
         said = {
             f"pale: {UNEVEN}": any(len(shown.pale) for shown, _ in every),
             f"ring: the {self.table.centre} is outside the 5 % and 95 % quantiles of the trials": any(
                 len(shown.outside) for shown, _ in every
             ),
-            f"ring on a curve without privacy: moved up to it, since {chance}": any(
+            f"ring on a curve without privacy: a point of a private curve, moved up since {chance}": any(
                 len(shown.raised) for shown, _ in every
             ),
             "no line where values in between were left out": any(len(shown.breaks) for shown, _ in every),
