@@ -96,7 +96,7 @@ def _converted(plan: Plan, curve: Curve) -> dict[str, Any]:
     One that has next to no noise has none, like those without privacy.
     """
     plot, algorithm = plan.experiment.keys.plot, curve.algorithm
-    if plot.at_delta is None or curve.promised is None:
+    if plot.at_delta is None or not algorithm.promises():
         return {}
     if plot.at_epsilon is None:
         epsilon = algorithm.epsilon_at(curve.setting, plot.at_delta)

@@ -99,7 +99,7 @@ def run(
             events = run.Events(screen.opened, stop.wait, screen.playing)
             command = ["privbandits", *sys.argv[1:]]
             outcome = run.run(plan, store, chosen, jobs, command, fresh=fresh, rehearse=not python, events=events)
-            raise typer.Exit(show(plan, store, outcome, stop, quiet or python, as_json))
+            raise typer.Exit(show(plan, store, outcome, stop, quiet, as_json))
 
 
 def same_command(fresh: bool) -> str:

@@ -261,6 +261,19 @@ def test_curves_without_a_guarantee_at_that_delta_are_left_out(tmp_path):
     assert found.remarks[-1].startswith("no ε is proved at this δ, so left out: AdaC-UCB (")
 
 
+@pytest.mark.usefixtures("no_figure", "plainly")
+def test_a_private_curve_without_any_guarantee_is_left_out(tmp_path, monkeypatch):
+    """Its parameter is no ε of the axis."""
+    monkeypatch.setattr(Registry().find("algorithms", "dp_klucb"), "bounds", lambda *given: [])
+    path = tmp_path / "mixed.yaml"
+    path.write_text(MIXED)
+    run.run(make_plan(load(path, SHORT)), Store(tmp_path / "out"), Engine(), 1, ["test"])
+    found = table.read(tmp_path / "out")
+    assert "dp_klucb" not in {line.algorithm for lines in found.panels.values() for line in lines}
+    left = "no ε is proved at this δ, so left out: DP-KLUCB (no guarantee) (ε = 0.5), DP-KLUCB (no guarantee) (ε = 2)"
+    assert found.remarks[-1] == left
+
+
 def test_a_run_in_which_no_curve_has_a_place_keeps_its_numbers(tmp_path):
     """Nothing is proved of this Wishart noise at so small a δ: CSVs are written; a warning says why no figure is."""
     path = tmp_path / "nothing.yaml"

@@ -613,6 +613,8 @@ def test_an_error_of_an_adversary_is_shown_at_its_line(old, new, message):
 
 
 def test_python_runs_it_uncompiled_with_its_own_traceback():
+    short = "--include", "mine.py", "algorithms=mine", "horizon=9", "checkpoints=2", "--python", "--results", "short"
+    assert "Regret after 9 rounds" in call("run", "small.yaml", *short).stdout
     edited(
         PLAYS, PLAYS + "    print('seen', {'arm': arm})\n    if state.plays.sum() == 3:\n        raise KeyError('x')\n"
     )
