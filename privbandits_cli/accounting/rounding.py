@@ -46,4 +46,4 @@ def _rounded(value: float | None, digits: int, rounding: str) -> str:
 
 def short(text: str) -> str:
     """A number with its exponent as people write it: `1e-6`, not `1e-06`."""
-    return re.sub(r"e([-+])0(\d)", r"e\1\2", text)
+    return re.sub(r"(?<=\d)e([-+])0(\d)", r"e\1\2", text)

@@ -137,12 +137,16 @@ class Parameters(bandit.Algorithm):
         return {kind: One(self.tau * n.period) if isinstance(n, One) else n for kind, n in own.items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The bounds of the base, which sees T/τ averages; one round changes an average by at most 1/τ.
+        """The bounds of the base, which sees T/τ averages; one round changes an average by at most 1/τ."""
+        return [*map(self._of_blocks, self.base.bounds(shortened(setting, self.tau), delta, sensitivity / self.tau))]
 
-        Several rounds of one person may be in one block, so what the base knows of several averages does not apply.
+    def _of_blocks(self, bound: Guarantee) -> Guarantee:
+        """A bound of the base. Several rounds of one person may be in a block, so what it knows of them does not apply.
+
+        If the base is local, it reports averages, which somebody must know who sees the gains.
         """
-        bounds = self.base.bounds(shortened(setting, self.tau), delta, sensitivity / self.tau)
-        return [replace(bound, spent=None) for bound in bounds]
+        view = "each report of a block's mean; who computes the mean sees the gains" if self.base.local else bound.view
+        return replace(bound, spent=None, view=view)
 
     def facts(self, setting: Setting) -> dict[str, float]:
         return super().facts(shortened(setting, self.tau))
@@ -162,7 +166,8 @@ class Parameters(bandit.Algorithm):
         """The base's guarantee for averages, by default at the parameter `delta`; at 0 if the base is private so."""
         base, shorter = self.base, shortened(setting, self.tau)
         own = 0.0 if base.stated_delta(shorter) == 0 else self.delta
-        return base.guarantee(shorter, delta or own, sensitivity / self.tau)
+        found = base.guarantee(shorter, delta or own, sensitivity / self.tau)
+        return None if found is None else self._of_blocks(found)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 3.4 for any base: τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""

@@ -154,9 +154,10 @@ def fitted(text: str) -> str:
 
 def filled(text: str, indent: str = "", further: str | None = None) -> str:
     """A paragraph of results, 80 columns wide; further: the indent of all lines but the first."""
+    from privbandits_cli.accounting.rounding import short
     from privbandits_cli.experiment.received import shown
 
-    text = shown(text)
+    text = short(shown(text))
     further = indent if further is None else further
     made = textwrap.fill(glued(text), 80, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
     return made.replace(GLUE, " ")

@@ -30,10 +30,11 @@ def parameters(given: list[str] | None) -> dict[str, Any]:
     return {name: yaml_value(value) for name, _, value in pairs}
 
 
-def level(value: float | None) -> float | None:
+def level(value: float | None, param: typer.CallbackParam) -> float | None:
     """A probability above 0 and below 1."""
     if value is not None and not 0 < value < 1:
         hint = f": write {exact(value / 100)}" if 10 <= value < 100 else ""
+        hint = ": what is proved at δ = 0 is shown at any δ" if value == 0 and param.name == "delta" else hint
         raise typer.BadParameter(f"must be above 0 and below 1, got {exact(value)}{hint}")
     return value
 
@@ -87,5 +88,7 @@ Arms = Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a li
 Space = Annotated[
     Literal["simplex", "sphere", "cube"] | None, typer.Option("--set", help="Decision set of a linear game.")
 ]
-Dimension = Annotated[int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")]
+Dimension = Annotated[
+    int | None, typer.Option(min=1, help="d of a contextual game; N of a linear one, in place of --arms.")
+]
 Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", help="Number of rounds: 65536, 2^16.")]

@@ -69,7 +69,10 @@ def test_who_is_local_hides_each_round_in_a_report_of_its_own():
 
 def test_blocks_of_a_local_base_are_not_local():
     """The mean gain of a block needs all of its gains: the noise comes after."""
-    assert not make("mini_batch", tau=10, base=make("dp_exp3_lap", epsilon=2.0)).local
+    setting = Setting(10_000, 4)
+    blocks = make("mini_batch", tau=10, base=make("ldp_ucb", epsilon=2.0)).tuned(setting)
+    views = {bound.view for bound in (blocks.guarantee(setting), *blocks.bounds(setting, 1e-6))}
+    assert views == {"each report of a block's mean; who computes the mean sees the gains"} and not blocks.local
 
 
 def test_what_is_averaged_is_not_called_exact():

@@ -319,7 +319,8 @@ def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
 
 @pytest.mark.parametrize("command", ["privacy smoke", "tune dp_exp3_lap --epsilon 1"])
 def test_a_delta_of_0_or_just_above_1_is_refused_in_words_that_are_true(command):
-    assert "must be above 0 and below 1, got 0" in call(*command.split(), "--delta", "0").stderr
+    zero = call(*command.split(), "--delta", "0").stderr
+    assert "must be above 0 and below 1, got 0: what is proved at δ = 0 is shown at any δ" in zero
     assert "got 95: write 0.95" in call(*command.split(), "--delta", "95").stderr
     assert "got 1.0000001" in call(*command.split(), "--delta", "1.0000001").stderr
 
@@ -470,7 +471,7 @@ def test_contextual_algorithms_are_shown_and_tuned_in_a_dimension():
 
 @pytest.mark.parametrize(
     ("given", "shown"),
-    [((), "rho_min = 92208.7"), (["noise=wishart"], "rho_min = 222336"), (["noise=wishart_unshifted"], "1.28101e+07")],
+    [((), "rho_min = 92208.7"), (["noise=wishart"], "rho_min = 222336"), (["noise=wishart_unshifted"], "1.28101e+7")],
 )
 def test_show_and_privacy_print_what_the_parameters_imply(given, shown):
     """The authors' ρ_min, for the parameters and the setting of their experiments."""
@@ -613,6 +614,7 @@ def test_equations_stay_on_one_line_and_columns_fit(capsys, monkeypatch):
         assert text.count("gap = 0.1") >= 2 and "ε = 2.868" in text and "δ = 6e-08" in text and "gap = 0.25" in text
     assert "(ε = 2.868, δ = 6e-08)" in text
     assert filled("x" * 70 + " so that ε = 0.5 holds").splitlines()[1] == "ε = 0.5 holds"
+    assert filled("δ = 1e-06, take-05.csv") == "δ = 1e-6, take-05.csv"
 
 
 def test_no_number_is_minus_zero():
