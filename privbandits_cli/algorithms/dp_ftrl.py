@@ -236,8 +236,8 @@ class Parameters(Aggregating):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         printed = self.epsilon is not None and self.calibration == "printed"
-        stated = [Guarantee(self.epsilon or 0.0, 0.0, "Theorem 3.1", "paper")] if printed else []
-        return [*stated, *super().bounds(setting, delta, sensitivity)]
+        paper = Guarantee(self.epsilon or 0.0, 0.0, "Theorem 3.1", "paper", neighbours=LOSSES, view=VIEW)
+        return [*[paper] * printed, *super().bounds(setting, delta, sensitivity)]
 
     def caveats(self, setting: Setting) -> list[str]:
         deviation = self.mean_deviation(setting)

@@ -139,6 +139,12 @@ class Adversary(Parameters):
         yield from ()
 
 
+# What a Guarantee that does not say so has for neighbours and view; in the game bandit these are its defaults.
+WORDS: Mapping[str, Mapping[str, Any]] = {
+    "linear": {"neighbours": "the loss vector of one round replaced", "view": "all points played"},
+    "contextual": {"neighbours": "the arms and the reward of one round replaced"},
+    "public arms": {"neighbours": "the reward of one round replaced"},
+}
 NEED_VALUES = ("state", "bounds", "guarantee", "facts", "view", "regret_bound")  # methods that need tuned parameters
 
 
@@ -265,11 +271,16 @@ class Algorithm(Parameters):
         found = leading(self.bounds(setting, at, sensitivity))
         if found is None and delta is None and at == 0:
             found = leading(self.bounds(setting, papers_delta(setting), sensitivity))
-        return found
+        return None if found is None else self._in_words(found)
+
+    def _in_words(self, bound: Guarantee) -> Guarantee:
+        """A bound with the words of its game in place of the defaults."""
+        words = WORDS.get("public arms" if self.public_arms else self.game, {}).items()
+        return replace(bound, **{name: own for name, own in words if getattr(bound, name) == getattr(Guarantee, name)})
 
     def of_person(self, setting: Setting, delta: float) -> list[Guarantee]:
         """`bounds` for all rounds of one person together, at most `setting.rounds_per_person`."""
-        rounds, bounds = setting.rounds_per_person, self.bounds(setting, delta)
+        rounds, bounds = setting.rounds_per_person, [*map(self._in_words, self.bounds(setting, delta))]
         if rounds == 1:
             return bounds
         found = [made for bound in bounds if (made := bound.of_person(rounds)) is not None]

@@ -400,6 +400,7 @@ def test_laplace_nodes_have_the_epsilon_asked_for_and_printed_ones_more(horizon,
     corrected = make("dp_ftrl", epsilon=0.7).tuned(known)
     assert corrected.guarantee(known).epsilon == pytest.approx(0.7) and corrected.guarantee(known).delta == 0
     printed = make("dp_ftrl", epsilon=0.7, calibration="printed").tuned(known)
+    assert len({(bound.neighbours, bound.view) for bound in printed.bounds(known, 1e-6)}) == 1
     levels, log_t = height(horizon), max(1.0, math.log2(horizon))
     wanted = 0.7 * (2 if signed else 1) * levels / log_t
     assert printed.guarantee(known).epsilon == pytest.approx(wanted)

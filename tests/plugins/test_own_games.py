@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.adversaries import switching_costs
 from privbandits_cli.cli import app
 from privbandits_cli.convex.polytope import Polytope
@@ -416,6 +417,23 @@ def test_what_promises_nothing_is_not_tuned(bounds):
     result = call("tune", "weights", "--epsilon", "1", "--include", "weights.py")
     assert result.exit_code == (0 if bounds else 2), result.output
     assert bounds or "nothing is proved about the privacy of weights: define `bounds`" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "public", "words"),
+    [
+        ("weights", False, ("the loss vector of one round replaced", "all points played")),
+        ("slope", False, ("the arms and the reward of one round replaced", "all arms played")),
+        ("slope", True, ("the reward of one round replaced", "all arms played")),
+    ],
+)
+def test_a_guarantee_has_the_words_of_its_game_by_default(name, public, words, monkeypatch):
+    curve, own = planned(name).curves[0], ("a bit", "a report")
+    stated = [Guarantee(1.0, 0.0, "", "proved"), Guarantee(2.0, 0.0, "", "paper", neighbours=own[0], view=own[1])]
+    monkeypatch.setattr(type(curve.algorithm), "bounds", lambda *given: stated)
+    monkeypatch.setattr(type(curve.algorithm), "public_arms", public)
+    found = [curve.algorithm.guarantee(curve.setting), *curve.algorithm.of_person(curve.setting, 1e-6)]
+    assert [(bound.neighbours, bound.view) for bound in found] == [words, words, own]
 
 
 @pytest.mark.parametrize("function", [contextual.fill_largest, switching_costs.walk])
