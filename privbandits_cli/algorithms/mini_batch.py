@@ -43,7 +43,7 @@ class Parameters(bandit.Algorithm):
         "certified": "Of the blocks that reach the target ε, these have the smallest bound against switching costs; "
         "longer blocks also have a smaller ε.",
         "shortest": "No shorter block reaches the target ε. Its ε can be smaller: a block is a whole number of rounds.",
-        "paper": "Corollary 3.3 as printed, whose blocks are longer than the proved ε requires.",
+        "paper": "Corollary 3.3 as printed, whose blocks are mostly longer than the proved ε requires.",
     }
 
     tau: Annotated[int, Field(ge=1), Or(RuleName)] = left_out(

@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from privbandits_cli.identification.costs import d_plus, noisy_kl
+from privbandits_cli.identification.costs import noisy_kl
 from privbandits_cli.numerics.types import Floats
 
 STEPS = 100
@@ -106,5 +106,7 @@ def one_shot_test(null: float, alternative: float, epsilon: float, delta: float)
 
 
 def divergence(x: float, y: float, share: float, epsilon: float) -> float:
-    """`costs.noisy_kl`, or kl without privacy."""
-    return noisy_kl(x, y, share, epsilon) if epsilon < math.inf else d_plus(x, y, epsilon)
+    """`costs.noisy_kl`, or kl without privacy, with all digits for means that are close. Domain: 0 < x <= y < 1."""
+    if epsilon < math.inf:
+        return noisy_kl(x, y, share, epsilon)
+    return -x * math.log1p((y - x) / x) - (1 - x) * math.log1p((x - y) / (1 - x))

@@ -127,6 +127,7 @@ def test_a_design_of_one_play_less_is_too_short():
     assert uniform_error(means, 5 * n, 0.5) <= 0.05 < uniform_error(means, 5 * (n - 1), 0.5)
     public, private = (designs.one_shot_plays(2, 1e-5, epsilon, 0.05) for epsilon in (math.inf, 1.0))
     assert public == pytest.approx(math.log(20) / 1e-5**2, rel=1e-9) and public < private  # no rounding
+    assert designs.one_shot_test(0.5, 0.50001, math.inf, 0.05) < designs.one_shot_test(0.5, 0.50001, 1.0, 0.05)
 
 
 def test_without_noise_the_bound_is_chernoffs():
