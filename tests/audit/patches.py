@@ -22,8 +22,8 @@ from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import Records, record
-from tests.audit.subjects import CORRECT
+from privbandits_cli.numerics.jit import Records, record, uncompiled
+from tests.audit.subjects import CORRECT, ROUNDS, Subject
 
 PACKAGE = "privbandits_cli."
 ROOMS = PACKAGE + "algorithms", PACKAGE + "mechanisms"
@@ -46,9 +46,21 @@ class Mutant:
     field: str = "scale"
     kept: bool = False
 
-    def audited(self, alpha: float, budget: int, seed: int) -> Audit:
+    def __str__(self) -> str:
+        return f"{self.subject}, {self.name}"
+
+    def caught(self) -> bool:
+        """Whether the audit detects it: in a short game, which plain Python plays, or else in that of its subject."""
+        if self.subject in ROUNDS:
+            with uncompiled(), np.errstate(over="ignore"):
+                short = self.audited(0.001, 2**10, 0, CORRECT[self.subject].shorter(ROUNDS[self.subject]))
+            if short.verdict == "VIOLATION":
+                return True
+        return self.audited(0.001, 2**18, 0).verdict == "VIOLATION"
+
+    def audited(self, alpha: float, budget: int, seed: int, subject: Subject | None = None) -> Audit:
         """The audit of this mutant against the claim of its subject."""
-        subject = CORRECT[self.subject]
+        subject = subject or CORRECT[self.subject]
         parameters = subject.make()
         setting = reduced(parameters.tuned(subject.setting), subject.setting)
         parameters = parameters.tuned(setting)

@@ -1,7 +1,7 @@
 """Correct algorithms, which an auditor must not accuse."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,13 @@ class Subject:
     def audited(self, alpha: float, budget: int, seed: int) -> Audit:
         """The audit of the correct algorithm."""
         return audit(self.make().tuned(self.setting), self.setting, alpha, budget, seed)
+
+    def shorter(self, rounds: int) -> "Subject":
+        """The same in a game of so many rounds with few arms."""
+        few = self.setting._replace(horizon=rounds, n_arms=min(self.setting.n_arms, 6))
+        if self.make().name == "plain_dp_linucb":  # its answers are alike in all dimensions
+            few = few._replace(n_arms=3, contexts=Contexts(1))
+        return replace(self, setting=few)
 
 
 def make(name: str, **parameters: Any) -> Algorithm:
@@ -156,4 +163,84 @@ CORRECT = {
     "plain_dp_linucb": Subject(
         lambda: make("plain_dp_linucb", epsilon=0.5, base=make("dp_linucb", epsilon=1.0, delta=0.1)), CONTEXTS
     ),
+}
+
+# By subject, the rounds of a game that plain Python plays: it shows most of the mutants.
+ROUNDS = {
+    "dp_exp3_lap": 12,
+    "exp3": 16,
+    "exp3_tau": 64,
+    "adac_ucb": 12,
+    "gaussian_ts, mu": 20,
+    "adap_ucb": 20,
+    "adap_klucb": 8,
+    "batched_htinf": 8,
+    "dp_exp2": 8,
+    "dp_imed": 8,
+    "dp_klucb": 12,
+    "dp_klucb, last": 8,
+    "dp_klucb, optimal": 64,
+    "dp_robust_ucb": 20,
+    "dp_ts": 8,
+    "dp_ucb": 20,
+    "dp_ucb, hybrid": 12,
+    "dp_ucb, k-ary": 12,
+    "dp_ucb, smooth": 8,
+    "dp_tsallis_switch": 8,
+    "lazy_dp_ts": 8,
+    "ldp_robust_se": 8,
+    "ldp_robust_se, α": 20,
+    "ldp_robust_ucb": 8,
+    "ldp_robust_ucb, α": 8,
+    "ldp_robust_ucb, bits": 8,
+    "ldp_ucb": 12,
+    "ldp_ucb, bits": 12,
+    "adap_tt": 8,
+    "adap_tt_star": 8,
+    "ctb_tt": 10,
+    "dp_halving": 40,
+    "dp_tt": 32,
+    "dp_tt, published": 8,
+    "dp_uniform": 128,
+    "dp_uniform_best_arm": 8,
+    "dp_ftrl": 32,
+    "dp_ftrl, signed": 8,
+    "dp_ftrl, Gaussian": 32,
+    "dp_ftrl, BLT": 32,
+    "dp_ftrl, no top-up": 32,
+    "dp_ftrl, Honaker": 8,
+    "dp_ftrl, square root": 8,
+    "dp_ftrl, smooth": 12,
+    "dp_ftrl, k-ary": 8,
+    "dp_ftrl, negative digits": 8,
+    "dp_ftpl": 32,
+    "dp_ftpl, BLT": 20,
+    "noisy_ftrl": 32,
+    "rnm_ftnl": 8,
+    "rnm_ftnl, Gumbel": 8,
+    "rnm_ftnl, printed": 12,
+    "rw_ftpl": 8,
+    "rw_ftpl, ball": 8,
+    "shrinking_dartboard": 8,
+    "dp_scrible": 32,
+    "dp_scrible, scalar": 32,
+    "dp_linucb": 8,
+    "dp_linucb, Wishart": 8,
+    "dp_linucb, unshifted": 8,
+    "dp_linucb, BLT": 8,
+    "dp_linucb, tree": 8,
+    "adac_oful": 16,
+    "adac_gope": 64,
+    "adap_gope": 64,
+    "ldp_gope": 64,
+    "ldp_linucb": 16,
+    "squarecb": 16,
+    "squarecb, logistic": 8,
+    "fastcb": 8,
+    "vpo": 16,
+    "bpo": 16,
+    "bpo, logistic": 8,
+    "regcb": 16,
+    "regcb, logistic": 8,
+    "plain_dp_linucb": 2,
 }

@@ -12,7 +12,7 @@ from privbandits_cli.audit.target import rare
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.plugins.registry import Registry
-from tests.audit import FAST, ONCE, conforms, each
+from tests.audit import FAST, ONCE, conforms
 from tests.audit.mutants import CORRECT, MUTANTS
 from tests.conftest import first, make, some
 
@@ -24,7 +24,7 @@ BANDITS = [name for name in CORRECT if name not in OTHERS]  # those: test_audit_
 
 
 def test_every_view_has_a_correct_algorithm_and_a_fault_in_the_fast_tests():
-    subjects = [CORRECT[name] for name in FAST.keys() | ONCE]
+    subjects = [CORRECT[name] for name in FAST | ONCE]
     tuned = [(subject.make().tuned(subject.setting), subject.setting) for subject in subjects]
     seen = {(algorithm.game, type(algorithm.view(setting))) for algorithm, setting in tuned}
     assert seen == set(AUDITS)
@@ -39,11 +39,6 @@ def test_every_private_algorithm_is_audited_and_so_are_faults_of_it():
     assert private - wrappers - unseen <= audited & broken, (
         "add it to CORRECT in subjects.py, and faults of it to the mutants"
     )
-
-
-@pytest.mark.parametrize("mutant", each([m for m in MUTANTS if m.subject in BANDITS]))
-def test_every_mutant_is_caught(mutant):
-    assert mutant.audited(0.001, 2**18, seed=0).verdict == "VIOLATION"
 
 
 LONG = {"dp_ts", "lazy_dp_ts"}  # a choice draws from the law of each arm, so that an audit takes a minute

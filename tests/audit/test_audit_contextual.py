@@ -9,7 +9,7 @@ from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.context_loops import earn
 from privbandits_cli.audit.contexts import costliest, products
 from privbandits_cli.games.contextual import Contexts, Setting
-from tests.audit import SEEDS, each
+from tests.audit import SEEDS
 from tests.audit.mutants import CORRECT, MUTANTS
 from tests.conftest import make, some
 
@@ -60,16 +60,10 @@ def test_the_costliest_pair_of_records_for_laplace_noise(d):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("budget", [2**11, 2**15])
-@pytest.mark.parametrize("name", CONTEXTUAL)  # in short games: tests/audit/test_short_games.py
+@pytest.mark.parametrize("name", CONTEXTUAL)  # in short games: tests/audit/test_mutants.py
 def test_no_correct_algorithm_is_flagged(name, budget, seed):
     found = CORRECT[name].audited(0.001, budget, seed)
     assert found.verdict == "CONSISTENT", found.found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mutant", each([mutant for mutant in MUTANTS if mutant.subject in CONTEXTUAL]))
-def test_every_mutant_is_caught(mutant):
-    assert mutant.audited(0.001, 2**18, 0).verdict == "VIOLATION"
 
 
 @pytest.mark.slow
