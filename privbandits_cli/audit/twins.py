@@ -44,7 +44,13 @@ def carrier(first: Records, second: Records, differs: Callable[[Records], bool])
         dict(fields(mixed))[name][...] = dict(fields(second))[name]
         return mixed
 
-    return ", ".join(name for name in unequal(first, second) if differs(hybrid(name)))
+    def carries(name: str) -> bool:
+        try:
+            return differs(hybrid(name))
+        except (ArithmeticError, LookupError, ValueError):  # no play leads to this state, and steps may fail in it
+            return False
+
+    return ", ".join(filter(carries, unequal(first, second)))
 
 
 def leak(t: int, alike: str, plays: str, data: str, fields: str) -> str:

@@ -29,3 +29,14 @@ def test_equal_fields_are_not_tried_and_no_carrier_has_no_name():
     assert carrier(first, second, lambda state: bool(tried.append(state))) == ""
     assert len(tried) == 1
     assert carrier(first, first.copy(), lambda state: True) == ""
+
+
+def test_a_mixed_state_in_which_a_step_fails_is_no_evidence():
+    first, second = twins(prefix=np.ones(2), hint=3.0)
+
+    def differs(state):
+        if state["prefix"].sum() > 0:
+            raise IndexError("no play leads to this state")
+        return True
+
+    assert carrier(first, second, differs) == "wrapped.hint"
