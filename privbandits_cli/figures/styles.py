@@ -43,79 +43,69 @@ class Style:
         return SIZES.get(self.marker, 1.0)
 
 
-@dataclass(frozen=True)
-class Family:
-    """Algorithms of one colour, each with its marker; the strokes are consecutive."""
+def family(colour: str, markers: Mapping[str, str], first: int = 0) -> dict[str, Style]:
+    """The styles of algorithms of one colour: the markers are given by name, the strokes follow each other.
 
-    colour: str
-    markers: Mapping[str, str]  # by algorithm
-    first: int = 0  # the place in STROKES of the first algorithm's stroke
-
-    def styles(self) -> dict[str, Style]:
-        """The styles of its algorithms by name."""
-        return {
-            name: Style(self.colour, marker, STROKES[self.first + k])
-            for k, (name, marker) in enumerate(self.markers.items())
-        }
+    first: the place in STROKES of the first algorithm's stroke.
+    """
+    return {name: Style(colour, marker, STROKES[first + k]) for k, (name, marker) in enumerate(markers.items())}
 
 
 # What has no guarantee of privacy is black or grey.
-BASELINES = (
+PLAIN = {
     # bandits
-    Family(BLACK, {"exp3": "o", "exp3_ix": "v", "exp3_p": "^", "exp3_pp": "D", "mini_batch": "s", "exp2": "P"}),
-    Family(BLACK, {"kl_ucb": ">", "ucb1": "p", "ucb_v": "h", "moss": "X", "imed": "*"}),
-    Family(DARK, {"tsallis_inf": "<", "robust_se": "D", "robust_ucb": "X", "ftpl_frechet": "h", "htinf": "p",
-                  "tsallis_switch": ">"}),
-    Family(LIGHT, {"uniform": "h", "thompson": "*"}),
+    **family(BLACK, {"exp3": "o", "exp3_ix": "v", "exp3_p": "^", "exp3_pp": "D", "mini_batch": "s", "exp2": "P"}),
+    **family(BLACK, {"kl_ucb": ">", "ucb1": "p", "ucb_v": "h", "moss": "X", "imed": "*"}),
+    **family(DARK, {"tsallis_inf": "<", "robust_se": "D", "robust_ucb": "X", "ftpl_frechet": "h", "htinf": "p",
+                    "tsallis_switch": ">"}),
+    **family(LIGHT, {"uniform": "h", "thompson": "*"}),
     # linear games
-    Family(BLACK, {"ftrl": "o", "ftpl": "^"}),
-    Family(BLACK, {"scrible": "s"}),
+    **family(BLACK, {"ftrl": "o", "ftpl": "^"}),
+    **family(BLACK, {"scrible": "s"}),
     # contextual bandits; those with an oracle are also below, for private oracles
-    Family(BLACK, {"linucb": "o", "lints": "s", "phased_gope": "^"}),
-    Family(DARK, {"squarecb": "s", "fastcb": "^", "vpo": "X", "bpo": "*", "regcb": "p"}, first=2),
+    **family(BLACK, {"linucb": "o", "lints": "s", "phased_gope": "^"}),
+    **family(DARK, {"squarecb": "s", "fastcb": "^", "vpo": "X", "bpo": "*", "regcb": "p"}, first=2),
     # best-arm identification
-    Family(BLACK, {"eb_tci": "o", "track_and_stop": "<"}),
-    Family(DARK, {"successive_elimination": ">"}, first=2),
-    Family(LIGHT, {"uniform_best_arm": "h"}),
-)  # fmt: skip
+    **family(BLACK, {"eb_tci": "o", "track_and_stop": "<"}),
+    **family(DARK, {"successive_elimination": ">"}, first=2),
+    **family(LIGHT, {"uniform_best_arm": "h"}),
+}  # fmt: skip
 
 # Private algorithms have a hue. Families that share a hue belong to different games, are alike, or seldom meet.
-FAMILIES = (
+PRIVATE = {
     # bandits
-    Family(BLUE, {"dp_ucb": "X", "adap_ucb": "<", "adac_ucb": "*", "dp_robust_ucb": "v"}),  # confidence bounds
-    Family(INDIGO, {"dp_klucb": "D"}),  # Kullback-Leibler indices
-    Family(INDIGO, {"adap_klucb": "P"}, first=2),  # not the dashes of AdaP-UCB, beside which it runs
-    Family(GREEN, {"dp_imed": "s"}, first=1),  # the index of IMED
-    Family(SKY, {"dp_se": "^", "dist_dp_se": "o", "dist_rdp_se": "v", "dp_robust_se": "s"}),  # elimination
-    Family(PURPLE, {"lazy_dp_ts": "p", "dp_ts": "h", "gaussian_ts": "o"}),  # Thompson sampling
-    Family(VERMILION, {"dp_exp3_lap": "s", "dp_lambda_lap": "^", "dp_exp2": "D"}),  # noise on each gain
-    Family(VERMILION, {"ldp_ucb": "*", "ldp_robust_ucb": ">", "ldp_robust_se": "p"}),  # noise that users add
-    Family(GOLD, {"dp_reduction": "P", "batched_htinf": "X", "dp_tsallis_switch": "<"}),  # noise on each batch
-    Family(GREEN, {"exp3_tau": "v"}),  # blocks, and no noise
+    **family(BLUE, {"dp_ucb": "X", "adap_ucb": "<", "adac_ucb": "*", "dp_robust_ucb": "v"}),  # confidence bounds
+    **family(INDIGO, {"dp_klucb": "D"}),  # Kullback-Leibler indices
+    **family(INDIGO, {"adap_klucb": "P"}, first=2),  # not the dashes of AdaP-UCB, beside which it runs
+    **family(GREEN, {"dp_imed": "s"}, first=1),  # the index of IMED
+    **family(SKY, {"dp_se": "^", "dist_dp_se": "o", "dist_rdp_se": "v", "dp_robust_se": "s"}),  # elimination
+    **family(PURPLE, {"lazy_dp_ts": "p", "dp_ts": "h", "gaussian_ts": "o"}),  # Thompson sampling
+    **family(VERMILION, {"dp_exp3_lap": "s", "dp_lambda_lap": "^", "dp_exp2": "D"}),  # noise on each gain
+    **family(VERMILION, {"ldp_ucb": "*", "ldp_robust_ucb": ">", "ldp_robust_se": "p"}),  # noise that users add
+    **family(GOLD, {"dp_reduction": "P", "batched_htinf": "X", "dp_tsallis_switch": "<"}),  # noise on each batch
+    **family(GREEN, {"exp3_tau": "v"}),  # blocks, and no noise
     # linear games
-    Family(BLUE, {"dp_ftrl": "D"}),  # noise on the sums of losses
-    Family(VERMILION, {"noisy_ftrl": "v", "rw_ftpl": "<"}),  # noise on each loss
-    Family(PURPLE, {"dp_ftpl": "p", "rnm_ftnl": "h"}),  # perturbed leaders
-    Family(GREEN, {"shrinking_dartboard": "P"}),  # few changes, and no noise
-    Family(GOLD, {"dp_scrible": "X"}),  # a barrier
+    **family(BLUE, {"dp_ftrl": "D"}),  # noise on the sums of losses
+    **family(VERMILION, {"noisy_ftrl": "v", "rw_ftpl": "<"}),  # noise on each loss
+    **family(PURPLE, {"dp_ftpl": "p", "rnm_ftnl": "h"}),  # perturbed leaders
+    **family(GREEN, {"shrinking_dartboard": "P"}),  # few changes, and no noise
+    **family(GOLD, {"dp_scrible": "X"}),  # a barrier
     # contextual bandits
-    Family(BLUE, {"dp_linucb": "D", "adac_oful": "h"}),  # confidence bounds
-    Family(VERMILION, {"ldp_linucb": "v", "ldp_gope": "<"}),  # noise on each report
-    Family(GREEN, {"adap_gope": "^", "adac_gope": "o"}),  # elimination among fixed arms
-    Family(PURPLE, {"plain_dp_linucb": "P"}),  # the chosen action is private, too
-    Family(SKY, {"squarecb": "s", "fastcb": "^"}),  # the gap to the predicted best
-    Family(GOLD, {"vpo": "X", "bpo": "*"}),  # optimised policies
-    Family(INDIGO, {"regcb": "p"}),  # confidence sets of regressors
+    **family(BLUE, {"dp_linucb": "D", "adac_oful": "h"}),  # confidence bounds
+    **family(VERMILION, {"ldp_linucb": "v", "ldp_gope": "<"}),  # noise on each report
+    **family(GREEN, {"adap_gope": "^", "adac_gope": "o"}),  # elimination among fixed arms
+    **family(PURPLE, {"plain_dp_linucb": "P"}),  # the chosen action is private, too
+    **family(SKY, {"squarecb": "s", "fastcb": "^"}),  # the gap to the predicted best
+    **family(GOLD, {"vpo": "X", "bpo": "*"}),  # optimised policies
+    **family(INDIGO, {"regcb": "p"}),  # confidence sets of regressors
     # best-arm identification; DP-SE is above
-    Family(BLUE, {"dp_tt": "D"}),  # top two, all gains in the sums
-    Family(INDIGO, {"adap_tt": "P", "adap_tt_star": "X"}),  # top two, the last phase alone
-    Family(VERMILION, {"ctb_tt": "v"}),  # reports of users
-    Family(GREEN, {"dp_uniform": "s", "dp_uniform_best_arm": "h"}, first=1),  # arms in turn
-    Family(PURPLE, {"dp_sprt": "p"}),  # a test whose noisy sums are secret
-    Family(GOLD, {"dp_halving": "*"}),  # sequential halving
-)
-PLAIN = {name: style for family in BASELINES for name, style in family.styles().items()}
-PRIVATE = {name: style for family in FAMILIES for name, style in family.styles().items()}
+    **family(BLUE, {"dp_tt": "D"}),  # top two, all gains in the sums
+    **family(INDIGO, {"adap_tt": "P", "adap_tt_star": "X"}),  # top two, the last phase alone
+    **family(VERMILION, {"ctb_tt": "v"}),  # reports of users
+    **family(GREEN, {"dp_uniform": "s", "dp_uniform_best_arm": "h"}, first=1),  # arms in turn
+    **family(PURPLE, {"dp_sprt": "p"}),  # a test whose noisy sums are secret
+    **family(GOLD, {"dp_halving": "*"}),  # sequential halving
+}
 # The shapes that no user's algorithm has by its name.
 OWNED = {(style.marker, style.stroke) for style in (*PLAIN.values(), *PRIVATE.values())}
 

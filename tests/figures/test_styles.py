@@ -66,8 +66,8 @@ def test_colours_in_cielab():
 def test_every_reader_can_tell_families_apart(vision):
     assert len({*styles.HUES, *styles.GREYS}) == 10
     assert least((*styles.HUES, *styles.GREYS), vision) > APART
-    assert {family.colour for family in styles.FAMILIES} == set(styles.HUES)
-    assert {family.colour for family in styles.BASELINES} == set(styles.GREYS)
+    assert {style.colour for style in styles.PRIVATE.values()} == set(styles.HUES)
+    assert {style.colour for style in styles.PLAIN.values()} == set(styles.GREYS)
 
 
 def test_the_usual_red_green_and_brown_would_not_do():
