@@ -35,7 +35,6 @@ class Line:
     free: float | None = None  # the x from which on the regret is within a given part of the floor's
     level: bool = False  # the algorithm lacks the parameter on the axis: one value from end to end
     untold: str = ""  # why bound and rates are not known although they are wanted
-    worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point
     private: bool = True  # whether it has a guarantee of privacy
     by_itself: bool = False  # its regrets are multiples of a bound of its own, so that no other line limits them
     bulk: Bulk | None = None  # where the trials of each point lie

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis import curves, estimates
@@ -28,7 +27,7 @@ from privbandits_cli.figures.bulk import Bulk
 from privbandits_cli.figures.line import Line, alike
 from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
 from privbandits_cli.figures.styles import Drawn
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.types import Floats, Ints
 from privbandits_cli.plugins.registry import Registry, including
 
 BARS = {
@@ -127,7 +126,7 @@ class Table:
         numbered = cut or any(line.free is not None for line in lines)
         return x, replace(y, low=y.low / 2.5) if numbered and y.kind == "log" else y
 
-    def marked(self, lines: Sequence[Line]) -> list[NDArray[np.int64]]:
+    def marked(self, lines: Sequence[Line]) -> list[Ints]:
         """The points of each line of a panel that have a marker and a bar."""
         n, log = self.plot.bars, self.plot.log
         return [bar_positions(line.x, n, k, len(lines), log) for k, line in enumerate(lines)]
@@ -375,7 +374,7 @@ def _line_over_rounds(curve: Measured, bars: str, game: Game | None) -> Line:
 
 def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Game | None) -> list[Line]:
     """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
-    against, worst = found.plot.against, found.plot.worst
+    against = found.plot.against
     values = [float(curve.swept[against]) for curve in members if against in curve.swept]
     lines = []
     for joined in found.lines(members):
@@ -383,8 +382,6 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
         x = np.array([float(curve.swept.get(against, "nan")) for curve in joined])
         line = _line(rows, x, first, found.line_name(first), bars)
         line = replace(line, own=kept(first.own, found.plot.folded), game=kept(first.of_game, found.plot.folded))
-        if worst in first.swept:
-            line = replace(line, worst=tuple(float(curve.swept[worst]) for curve in joined))
         if against not in first.swept:  # drawn from end to end, without bars
             none = np.zeros(2)
             level = np.repeat(line.regret[:1], 2)

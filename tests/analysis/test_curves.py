@@ -79,14 +79,14 @@ def test_a_line_is_the_worst_of_each_horizon(ran):
         strict=True,
     ):
         assert line.x.tolist() == [256, 1024, 4096]
-        for horizon, regret, worst in zip(line.x, line.regret, line.worst, strict=True):
+        for horizon, regret in zip(line.x, line.regret, strict=True):
             means = {
                 float(row["best"]): float(row["mean"])
                 for row in finals
                 if (row["algorithm"], row["epsilon"], float(row["horizon"])) == (algorithm, epsilon, horizon)
             }
-            assert len(means) == 3 and regret == max(means.values()) == means[worst]
-    assert found.panels["Stochastic"][3].worst == (0.9, 0.9, 0.9)  # uniform play loses most where the gap is largest
+            assert len(means) == 3 and regret == max(means.values())
+            assert algorithm != "uniform" or regret == means[0.9]  # it loses most where the gap is largest
     uniform = found.panels["Stochastic"][3].slope
     assert abs(uniform[0] - 1) < 4 * uniform[1]  # the control: linear regret
     assert found.panels["Stochastic"][3].slope_text()[:9] in ("slope 1.0", "slope 0.9")
@@ -207,7 +207,7 @@ GREEK = "Gap (a) (b", "F: slope 1, 2", "X (ε = 1)", "X (ε = 1, δ = 0)"
 def drawn(folder, **options):
     """The lines of a figure, panel by panel, without their names."""
     return [
-        [(dict(line.game), dict(line.own), line.x.tolist(), line.regret.tolist(), line.worst) for line in lines]
+        [(dict(line.game), dict(line.own), line.x.tolist(), line.regret.tolist()) for line in lines]
         for lines in table.read(folder, **options).panels.values()
     ]
 
