@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.types import Floats, Ints
 
 # The fewest trials whose spread is shown. The bootstrap interval below holds the mean of normal numbers in 51 % of all
 # samples of 2, 80 % of 4 and 89 % of 8, instead of 95 %; a standard deviation of 8 has an error of a quarter.
@@ -26,7 +25,7 @@ def cvar(x: Floats, level: float, axis: int = 0) -> Floats:
     return np.asarray(worst @ np.clip(n - np.arange(worst.shape[-1]), 0, 1) / n)
 
 
-def median_of_means(x: Floats, group: NDArray[np.int64]) -> Floats:
+def median_of_means(x: Floats, group: Ints) -> Floats:
     """The median of the means of groups of trials (Tossou & Dimitrakakis 2017, Proposition 4.1).
 
     group: `[trials]`, the group of each trial. If trials are missing, a group's mean is over those that are there.
@@ -34,7 +33,7 @@ def median_of_means(x: Floats, group: NDArray[np.int64]) -> Floats:
     return np.asarray(np.median([x[group == g].mean(axis=0) for g in np.unique(group)], axis=0))
 
 
-def groups_of(trials: NDArray[np.int64], n_trials: int, groups: int) -> NDArray[np.int64]:
+def groups_of(trials: Ints, n_trials: int, groups: int) -> Ints:
     """The group of each trial by its index: consecutive trials in `groups` groups of equal size."""
     return trials * groups // n_trials
 
@@ -44,7 +43,7 @@ def median_of_means_accuracy(groups: int, trials: int) -> tuple[float, float]:
     return math.sqrt(6 * groups / trials), 1 - math.exp(-groups / 4.5)
 
 
-def gini_mean_difference(x: NDArray[np.float64]) -> float:
+def gini_mean_difference(x: Floats) -> float:
     """Gini's mean difference of one sample `[n]`: the mean of |x_i - x_j| over its pairs; 0 if n < 2.
 
     It is 2/(n(n-1)) Σ_j (2j - n - 1) x_(j) with the order statistics x_(1) <= ...; the paper prints the sum without

@@ -1,13 +1,12 @@
 """Where the trials of a line lie, and where its centre alone would mislead."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis.statistics import FEWEST_TRIALS
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.types import Floats, Ints
 
 Flags = NDArray[np.bool_]
 
@@ -20,8 +19,7 @@ ALIKE = 3.0  # standard errors around each mean: points are alike if these inter
 GAP = 4.0  # a step this many times as long as the median step is a gap
 
 
-@dataclass(frozen=True)
-class Bulk:
+class Bulk(NamedTuple):
     """Mean, standard deviation, quantiles and number of the trials at each point of a line `[points]`."""
 
     mean: Floats
@@ -50,15 +48,15 @@ class Bulk:
 
     def divided(self, by: Floats) -> "Bulk":
         """The regrets as multiples of others."""
-        return Bulk(self.mean / by, self.sd / by, self.low / by, self.middle / by, self.high / by, self.trials)
+        return Bulk(*(part / by for part in self))._replace(trials=self.trials)
 
     def at(self, points: NDArray[Any]) -> "Bulk":
         """The points at these indices, which may repeat, or where these flags are True."""
-        return Bulk(*(part[points] for part in (self.mean, self.sd, self.low, self.middle, self.high, self.trials)))
+        return Bulk(*(part[points] for part in self))
 
 
-def gaps(x: Floats) -> NDArray[np.int64]:
+def gaps(x: Floats) -> Ints:
     """The points of a sweep before which values are left out: the step there is a gap on both kinds of axis."""
     steps = [np.diff(x)] + ([np.diff(np.log(x))] if len(x) and x.min() > 0 else [])
     long = [step > GAP * np.median(step) for step in steps if len(step)]
-    return 1 + np.flatnonzero(np.logical_and.reduce(long)) if long else np.zeros(0, np.int64)
+    return 1 + np.flatnonzero(np.logical_and.reduce(long)) if long else np.zeros(0, int)

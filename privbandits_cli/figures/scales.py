@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.figures.line import Line
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.types import Floats, Ints
 
 ScaleKind = Literal["linear", "log", "asinh"]
 
@@ -156,7 +155,7 @@ def common(scales: Sequence[Scale]) -> Scale | None:
     return whole if min(lengths) >= longest * 2 / 3 else None
 
 
-def beyond(line: Line, points: NDArray[np.int64], y: Scale) -> list[tuple[float, str]]:
+def beyond(line: Line, points: Ints, y: Scale) -> list[tuple[float, str]]:
     """The error bars at these points that end below the axis of regrets, each as its x and its lower end as text."""
     ends = line.regret - line.below
     ends[np.abs(ends) < 1e-9 * line.below] = 0.0  # but for rounding
@@ -178,7 +177,7 @@ def thousands(x: float) -> str:
     return text.replace("-", "−")
 
 
-def bar_positions(x: Floats, n: int, k: int, of: int, log: Log) -> NDArray[np.int64]:
+def bar_positions(x: Floats, n: int, k: int, of: int, log: Log) -> Ints:
     """About `n` of the points, evenly spaced on the axis; shifted for each line `k`, so that bars do not overlap."""
     if len(x) <= n or n == 0:
         return np.arange(len(x) if n else 0)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis.rates import Rate
@@ -14,9 +13,7 @@ from privbandits_cli.figures.line import Line, lifted, rates_of
 from privbandits_cli.figures.scales import Scale, beyond, common
 from privbandits_cli.figures.styles import RATES, Stroke, Style, Sweep, styles_of, sweeps
 from privbandits_cli.figures.table import UNEVEN, Table
-from privbandits_cli.numerics.types import Floats
-
-Places = NDArray[np.int64]  # of points in a line
+from privbandits_cli.numerics.types import Floats, Ints
 
 EQUAL = 1.1  # ε that differ by at most this factor are equal
 
@@ -27,7 +24,7 @@ class Path:
 
     x: Floats
     regret: Floats
-    marked: Places  # the points of the line that have a marker, in `x`
+    marked: Ints  # the points of the line that have a marker, in `x`
 
 
 @dataclass(frozen=True)
@@ -36,26 +33,26 @@ class ShownLine:
 
     line: Line
     regret: Floats  # the line's, or at some points that of a curve without privacy, which it does not beat
-    points: Places  # those with a marker and a bar
+    points: Ints  # those with a marker and a bar
     low: Floats  # the lower ends of the bars, not below the axis
     high: Floats
-    breaks: Places  # the points before which values are left out
-    pale: Places  # the points with pale bars, from the 5 % to the 95 % quantile
-    outside: Places  # the points whose centre is outside the bulk of the trials, which have a ring
-    raised: Places  # the points that are moved up to a curve without privacy, which have a ring
+    breaks: Ints  # the points before which values are left out
+    pale: Ints  # the points with pale bars, from the 5 % to the 95 % quantile
+    outside: Ints  # the points whose centre is outside the bulk of the trials, which have a ring
+    raised: Ints  # the points that are moved up to a curve without privacy, which have a ring
     under: list[tuple[float, str]]  # the bars that end below the axis: x, and the end as text
     over: Floats  # x of the bars that end above the axis
     bound: Path | None
 
     @property
-    def rings(self) -> Places:
+    def rings(self) -> Ints:
         """The points with a ring."""
         return np.union1d(self.outside, self.raised)
 
     @property
-    def hollow(self) -> Places:
+    def hollow(self) -> Ints:
         """The points with a hollow marker, to which no line leads."""
-        return np.zeros(0, np.int64) if self.line.hollow is None else np.flatnonzero(self.line.hollow)
+        return np.zeros(0, int) if self.line.hollow is None else np.flatnonzero(self.line.hollow)
 
     @property
     def solid(self) -> Floats:
@@ -181,7 +178,7 @@ def _panel(table: Table, lines: Sequence[Line], x: Scale, y: Scale) -> Panel:
     return Panel(x, y, shown, rates)
 
 
-def _shown(line: Line, lines: Sequence[Line], points: Places, y: Scale, broken: bool) -> ShownLine:
+def _shown(line: Line, lines: Sequence[Line], points: Ints, y: Scale, broken: bool) -> ShownLine:
     regret, at_floor = lifted(line, lines)
     top = line.regret + line.above
     over = [i for i in points if line.above[i] > 0 and line.regret[i] <= y.high < top[i]]
@@ -191,7 +188,7 @@ def _shown(line: Line, lines: Sequence[Line], points: Places, y: Scale, broken: 
         points=points,
         low=np.maximum(line.regret - line.below, y.low)[points],
         high=np.maximum(top, y.low)[points],
-        breaks=gaps(line.x) if broken else np.zeros(0, np.int64),
+        breaks=gaps(line.x) if broken else np.zeros(0, int),
         pale=points[line.wide[points]],
         outside=points[line.outside[points]],
         raised=points[at_floor[points]],
@@ -201,7 +198,7 @@ def _shown(line: Line, lines: Sequence[Line], points: Places, y: Scale, broken: 
     )
 
 
-def _path(line: Line, regret: Floats, rate: Rate | None, points: Places) -> Path:
+def _path(line: Line, regret: Floats, rate: Rate | None, points: Ints) -> Path:
     """A bound or a rate of a line, also between its points if it is known there."""
     if line.fine is None:
         return Path(line.x, regret, points)

@@ -10,7 +10,6 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.names import Name
@@ -18,7 +17,7 @@ from privbandits_cli.figures.distributions import Distribution, Distributions, p
 from privbandits_cli.figures.scales import Scale, thousands
 from privbandits_cli.figures.shown import Path, Sheet, ShownLine, ShownRate
 from privbandits_cli.figures.styles import RATE, Stroke, Style
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.types import Floats, Ints
 from privbandits_cli.report.data import Cell
 
 Plot = dict[str, Any]
@@ -212,7 +211,7 @@ def _with_error_bars(shown: ShownLine, style: Style, every: Floats, y: Scale) ->
     }  # fmt: skip
 
 
-def _parted(values: Sequence[Any], breaks: NDArray[np.int64]) -> list[Any]:
+def _parted(values: Sequence[Any], breaks: Ints) -> list[Any]:
     """The values, with a null at each break, over which Plotly draws no line."""
     pieces = np.split(np.arange(len(values)), breaks)
     return [value for piece in pieces for value in (None, *(values[i] for i in piece))][1:]

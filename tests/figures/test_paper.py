@@ -274,7 +274,7 @@ def _inverse_erf(x):
 
 def test_uneven_trials_have_pale_quantiles():
     plain = rising(2)
-    wild = replace(plain[1], bulk=replace(plain[1].bulk, sd=plain[1].regret * 2))
+    wild = replace(plain[1], bulk=plain[1].bulk._replace(sd=plain[1].regret * 2))
     made = table_of_panels([plain[0], wild])
     pale = [part for part in plot.figure(made).axes[0].collections if part.get_alpha() == panel.PALE["alpha"]]
     assert len(pale) == 1 and len(pale[0].get_segments()) == 4
@@ -296,7 +296,7 @@ def test_a_centre_outside_the_bulk_of_its_trials_is_ringed():
     plain, line = rising(2)
     high = line.bulk.high.copy()
     high[2] = line.regret[2] * 0.9  # a mean that one trial in a hundred makes
-    odd = replace(line, bulk=replace(line.bulk, high=high))
+    odd = replace(line, bulk=line.bulk._replace(high=high))
     made = table_of_panels([plain, odd])
     assert rings_of(plot.figure(made).axes[0]) == [([3.0], [odd.regret[2]])]
     assert shown.sheet(made).marks[-1] == "ring: the mean is outside the 5 % and 95 % quantiles of the trials"
