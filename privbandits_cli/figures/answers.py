@@ -13,7 +13,8 @@ Units: plays, shares of the trials. Intervals have 95 %.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,14 +25,13 @@ from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.statistics import FEWEST_TRIALS
 from privbandits_cli.analysis.stopping import CONFIDENCE, clopper_pearson
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.line import Line, levelled
 from privbandits_cli.numerics.types import Floats
 
 STEPS = 200  # rounds at which the share of trials that go on is drawn
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A number of some trials with the lengths of its bar."""
 
     x: float
@@ -63,48 +63,43 @@ def kind(found: Curves) -> Kind:
 def lines(found: Curves, members: Sequence[Measured], shown: Kind) -> Iterator[tuple[Line, list[Measured]]]:
     """The lines of a panel, each with its curves; a learner without the parameter on the x axis is a level line."""
     against = found.plot.against
-    ends = [float(curve.swept[against]) for curve in members if against in curve.swept]
-    bounds = [(min(ends), 1), (max(ends), 0)] if ends else []
+    values = [float(curve.swept[against]) for curve in members if against in curve.swept]
     for joined in found.lines(members):
-        first = joined[0]
-        if not against:
-            points = list(shown.points(first))
-        elif against in first.swept:
-            points = [replace(point, x=float(one.swept[against])) for one in joined for point in shown.points(one)]
-        else:  # drawn from end to end, without bars
-            level = [replace(point, below=0.0, above=0.0) for point in shown.points(first)]
-            points = [replace(point, x=x, mark=point.mark * first) for point in level for x, first in bounds]
+        points = [
+            point._replace(x=float(one.swept.get(against, point.x))) for one in joined for point in shown.points(one)
+        ]
         if points:
-            line = _line(found, first, points, min(len(one.pulls) for one in joined))
-            yield replace(line, level=bool(against) and against not in first.swept), joined
+            line = _line(found, joined[0], points, min(len(one.pulls) for one in joined))
+            level = against and against not in joined[0].swept
+            yield levelled(line, (min(values), max(values))) if level else line, joined
 
 
 def _line(found: Curves, first: Measured, points: Sequence[Point], trials: int) -> Line:
-    x, y, below, above = (np.array([getattr(one, name) for one in points]) for name in ("x", "y", "below", "above"))
+    x, y, below, above, hollow, marks = zip(*points, strict=True)
     bars = float(trials >= FEWEST_TRIALS)
     folded = found.plot.folded
     return Line(
         algorithm=first.algorithm,
         adversary=first.adversary,
-        label=found.line_name(first) if found.plot.against else first.legend,
-        x=x,
-        regret=y,
-        below=bars * below,
-        above=bars * above,
+        label=found.line_name(first),
+        x=np.array(x),
+        regret=np.array(y),
+        below=bars * np.array(below),
+        above=bars * np.array(above),
         trials=trials,
         bound=None,
         own=kept(first.own, folded),
         game=kept(first.of_game, folded),
         parameters=first.parameters["algorithm"],
         private=first.private,
-        hollow=np.array([one.hollow for one in points]),
-        marked=tuple((one.x, one.y, one.mark) for one in points if one.mark),
+        hollow=np.array(hollow),
+        marked=tuple(marked for marked in zip(x, y, marks, strict=True) if marked[2]),
     )
 
 
 def _times(curve: Measured) -> list[Point]:
     """The mean time; the median if trials reached the cap; nothing if more than half did."""
-    times, capped, n = _pulls(curve), _capped(curve), len(curve.pulls)
+    times, capped, n = _pulls(curve), sum(map(math.isnan, curve.finals.values())), len(curve.pulls)
     if capped > n / 2:
         return []
     if capped:
@@ -130,9 +125,9 @@ def _errors(curve: Measured) -> list[Point]:
 
 def _anytime(curve: Measured) -> list[Point]:
     """The same at each checkpoint, of the arms that would be named then."""
-    rows: Mapping[int, Mapping[str, float]] = curve.rounds
-    always = any(row["stopped"] == 0 and not math.isnan(row["wrong_low"]) for row in rows.values())
-    counts = [(t, int(row["wrong"]), int(row["trials"] if always else row["stopped"])) for t, row in rows.items()]
+    always = any(row["stopped"] == 0 and not math.isnan(row["wrong_low"]) for row in curve.rounds.values())
+    named = "trials" if always else "stopped"
+    counts = [(t, int(row["wrong"]), int(row[named])) for t, row in curve.rounds.items()]
     return [_share(float(t), wrong, n) for t, wrong, n in counts if n]
 
 
@@ -145,11 +140,6 @@ def _share(x: float, wrong: int, n: int) -> Point:
 
 def _pulls(curve: Measured) -> Floats:
     return np.array(list(curve.pulls.values()), float)
-
-
-def _capped(curve: Measured) -> int:
-    """The number of trials without an answer."""
-    return sum(math.isnan(regret) for regret in curve.finals.values())
 
 
 EXACT = "95 % interval of Clopper & Pearson"

@@ -1,7 +1,7 @@
 """One line of a figure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,22 @@ class Line:
             return ""
         slope, error = self.slope
         return f"slope {slope:.3f} ± {1.96 * error:.3f}" if interval else f"slope {slope:.3f}"
+
+
+def levelled(line: Line, ends: Sequence[float]) -> Line:
+    """A line of one point, drawn from end to end of its panel, without bars."""
+    twice = np.zeros(2, int)
+    return replace(
+        line,
+        x=np.array(ends),
+        regret=line.regret[twice],
+        below=np.zeros(2),
+        above=np.zeros(2),
+        bulk=line.bulk and line.bulk.at(twice),
+        hollow=None if line.hollow is None else line.hollow[twice],
+        marked=tuple((ends[0], y, text) for _, y, text in line.marked),
+        level=True,
+    )
 
 
 def rates_of(lines: Sequence[Line]) -> Iterator[tuple[Line, Rate]]:

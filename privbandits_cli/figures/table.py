@@ -4,7 +4,7 @@ The numbers come from summary.csv, slopes from final.csv, the names from manifes
 bars from config.yaml.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -24,7 +24,7 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import answers, prices
 from privbandits_cli.figures.bulk import Bulk
-from privbandits_cli.figures.line import Line, alike
+from privbandits_cli.figures.line import Line, alike, levelled
 from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
 from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats, Ints
@@ -141,7 +141,7 @@ class Table:
     @property
     def lengths(self) -> str:
         """What bars show whose lengths a table prints: where a figure makes them pale, the table has to say why."""
-        spreads, last = {BARS[bars] for bars in OF_SPREAD}, -1 if self.x_label == "round" else 0
+        spreads, last = {BARS[bars] for bars in OF_SPREAD}, 0 if self.swept else -1
         every = [line for lines in self.panels.values() for line in lines if line.trials >= FEWEST_TRIALS]
         uneven = any(line.bulk is not None and line.bulk.uneven()[last:].any() for line in every)
         return self.spread + f", or {UNEVEN}" * (uneven and self.bars in spreads)
@@ -316,10 +316,7 @@ def _of_answers(found: Curves, game: Game | None, x_label: str) -> Table:
         plot=plot.model_copy(update={"price": None, "top": None}),  # these are of regrets
         wanted=found.wanted,
         quantity=shown.y,
-        remarks=(
-            *answers.remarks(found, panels),
-            *_kinds(found),
-        ),
+        remarks=(*answers.remarks(found, panels), *_kinds(found)),
         promised=answers.promised(found),
     )
 
@@ -357,8 +354,7 @@ def _priced(lines: list[Line], price: Price) -> list[Line]:
 
 def _line_over_rounds(curve: Measured, bars: str, game: Game | None) -> Line:
     rounds = np.array([*curve.rounds], float)
-    line = _line([*curve.rounds.values()], rounds, curve, curve.legend, bars)
-    line = replace(line, game=curve.of_game, own=curve.own)
+    line = _line([*curve.rounds.values()], rounds, curve, curve.legend, bars, folded=set())
     if game is None:
         return line
     known = theory_of(curve, rounds, game)
@@ -380,14 +376,9 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
     for joined in found.lines(members):
         first, rows = joined[0], [curve.last for curve in joined]
         x = np.array([float(curve.swept.get(against, "nan")) for curve in joined])
-        line = _line(rows, x, first, found.line_name(first), bars)
-        line = replace(line, own=kept(first.own, found.plot.folded), game=kept(first.of_game, found.plot.folded))
-        if against not in first.swept:  # drawn from end to end, without bars
-            none = np.zeros(2)
-            level = np.repeat(line.regret[:1], 2)
-            ends = np.array([min(values), max(values)])
-            bulk = line.bulk and line.bulk.at(np.zeros(2, int))
-            line = replace(line, x=ends, regret=level, below=none, above=none, bulk=bulk, level=True)
+        line = _line(rows, x, first, found.line_name(first), bars, found.plot.folded)
+        if against not in first.swept:
+            line = levelled(line, (min(values), max(values)))
         else:
             between = (
                 "" if found.plot.placed or found.of_people else against
@@ -442,8 +433,10 @@ def _joined(points: Sequence[Rate]) -> Rate:
     return Rate(points[0].name, joined, points[0].epsilon if same else None)
 
 
-def _line(rows: Sequence[Mapping[str, float]], x: Floats, curve: Measured, label: Name, bars: str) -> Line:
-    """One line from its rows, one for each x."""
+def _line(
+    rows: Sequence[Mapping[str, float]], x: Floats, curve: Measured, label: Name, bars: str, folded: Set[str]
+) -> Line:
+    """One line from its rows, one for each x; folded: the swept parameters in which its points differ."""
 
     def column(name: str) -> Floats:
         return np.array([row[name] for row in rows])
@@ -471,6 +464,8 @@ def _line(rows: Sequence[Mapping[str, float]], x: Floats, curve: Measured, label
         above=np.where(enough, np.fmax(above, 0), 0),
         trials=min(int(row["trials"]) for row in rows),
         bound=None,
+        own=kept(curve.own, folded),
+        game=kept(curve.of_game, folded),
         parameters=curve.parameters["algorithm"],
         bulk=None if bars == "tail" else bulk,  # a centre in the tail is meant to be outside
         widened=bars != "quantiles",

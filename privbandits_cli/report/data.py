@@ -66,13 +66,12 @@ class ReportData:
         """`Regret after 1,000 rounds`, with the floor and the swept parameter; or the quantity of the game best_arm."""
         horizon, table = self.config.get("horizon"), self.table
         if table.quantity:
-            against = f" against {table.labels()[0]}" if table.swept else ": see the figure, which is drawn over rounds"
+            against = f" against {table.x_label}" if table.swept else ": see the figure, which is drawn over rounds"
             return table.quantity.capitalize() + against
         after = f" after {counted(horizon, 'round')}" if isinstance(horizon, int) else ""
         over = f", as multiples of {table.unit}" if table.ratio else ""
-        return f"{table.regret.capitalize()}{after}{over}" + (
-            "" if table.x_label == "round" else f" against {table.labels()[0]}"
-        )
+        against = f" against {table.x_label}" if table.swept else ""
+        return f"{table.regret.capitalize()}{after}{over}{against}"
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def finals(table: Table) -> list[Finals]:
         return []
     lower = {title: _lower_bounds(lines) for title, lines in table.panels.items()}
     known = {title: _cells(lines) | lower[title] for title, lines in table.panels.items()}
-    if table.x_label == "round":
+    if not table.swept:
         labels = dict.fromkeys(
             [line.label for line in table.drawn()] + [name for own in lower.values() for name in own]
         )
