@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.folder import STOPPED, STOPPING
 from privbandits_cli.experiment.plan import Curve
@@ -42,23 +41,24 @@ def at_checkpoints(curve: Curve, found: Outcomes) -> Iterator[dict[str, Any]]:
 
 def of_curve(curve: Curve, x: Floats) -> dict[str, Any]:
     """The columns STOPPING, of stored trials. One at the cap has the cap for its time, and counts as not wrong."""
-    found, promised = best_arm.outcomes(x), curve.algorithm.guarantee(curve.setting)
+    found = best_arm.outcomes(x)
     n = len(found.pulls)
     pulls = found.pulls[:, None].astype(float)
     mean, error = float(pulls.mean()), float(statistics.sd(pulls)[0]) / n**0.5 if n > 1 else ""
     spread = np.quantile(pulls[:, 0], (0.1, 0.5, 0.9, 0.99)).tolist()
     wrong = int(np.sum(~found.capped & (found.regrets[:, -1] > 0)))
-    lower = lower_bounds(curve, promised) or ("", "")
+    lower = lower_bounds(curve) or ("", "")
     numbers = int(found.capped.sum()), mean, error, *spread, wrong, *clopper_pearson(wrong, n), *lower
     return dict(zip(STOPPING, numbers, strict=True))
 
 
-def lower_bounds(curve: Curve, promised: Guarantee | None) -> tuple[float, float] | None:
+def lower_bounds(curve: Curve) -> tuple[float, float] | None:
     """Lower bounds on E τ with this confidence and the certified ε, of 2023 and of 2025; None with a fixed budget.
 
     Without privacy both are T*_KL kl(β, 1 - β), and with local privacy both are `times.local_lower_bound`.
     """
     assert isinstance(curve.adversary, bandit.Adversary)
+    promised = curve.algorithm.guarantee(curve.setting)
     epsilon = None if promised is None else promised.epsilon
     return least_times(curve.adversary, curve.setting, epsilon, curve.algorithm.local)
 

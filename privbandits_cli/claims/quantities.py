@@ -79,7 +79,10 @@ def _lower_bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estim
     """
     curve = _worst(curves, scope, found)
     if curve.setting.confidence is not None:
-        return _least_time(curve)
+        times = stopping.lower_bounds(curve)
+        if times is None:
+            raise Absent(f"no lower bound on the time of {curve.label} is known")
+        return Estimate(times[1])
     coins = curve.adversary.coins(curve.setting) if isinstance(curve.adversary, bandit.Adversary) else None
     if coins is None:
         panel = curve.adversary_title
@@ -87,15 +90,6 @@ def _lower_bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estim
     rounds = np.array([float(scope.round[0] if scope.round else curve.horizon)])
     value = float(least_regret(rounds, coins, pure_epsilon(curve.algorithm, curve.setting))[0])
     return Estimate(value, remark=" (asymptotic)")
-
-
-def _least_time(curve: Curve) -> Estimate:
-    found = stopping.lower_bounds(
-        curve, curve.algorithm.guarantee(curve.setting) if curve.algorithm.promises() else None
-    )
-    if found is None:
-        raise Absent(f"no lower bound on the time of {curve.label} is known")
-    return Estimate(found[1])
 
 
 def _pulls(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:

@@ -11,11 +11,11 @@ In the game best_arm, times take the place of regrets. Shares of trials and medi
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from privbandits_cli.accounting.guarantee import MEANINGLESS
 from privbandits_cli.accounting.rounding import at_most
@@ -31,7 +31,6 @@ from privbandits_cli.experiment.plan import Curve
 
 CONFIDENCE = 0.95
 FRAGILE = "; one further trial could change this, so it is judged for regrets of any law"
-T = TypeVar("T")
 
 Judgement = Literal["HOLDS", "FAILS", "NOT DECIDED", "NOT PLAYED"]
 
@@ -100,28 +99,30 @@ def _estimated(expression: Expression, comparison: Comparison, found: Results, c
         for side, curves in ((expression.left, comparison.left), (expression.right, comparison.right))
     )
     pair = two(left, right)
-    judgements: list[Judgement] = []
-    slacks, deciding, remark = [], [], ""
+    figures, fragile = _figures(expression, pair, confidence), False
+    each = []  # by limit
     for factor, relation in expression.limits:
         judgement: Judgement
-        judgement, fragile = pair.judged(factor, confidence, partial(_judged, relation), "NOT DECIDED")
-        judgements.append(judgement)
-        remark = FRAGILE if fragile else remark
-        slacks.append(_slack(relation, left.value - factor * right.value, pair.half(factor, confidence)))
-        if judgements[-1] == "NOT DECIDED":
-            deciding.append((slacks[-1], pair.deciding(factor, confidence)))
-    _, trials = _deciding(deciding, lambda one: one) if deciding else (0.0, 0.0)
-    figures = _figures(expression, pair, confidence) + remark
-    return _Outcome(_all(judgements), comparison.name, min(slacks), figures, math.inf if remark else trials)
+        judgement, changing = pair.judged(factor, confidence, partial(_judged, relation), "NOT DECIDED")
+        fragile |= changing
+        slack = _slack(relation, left.value - factor * right.value, pair.half(factor, confidence))
+        each.append(_Outcome(judgement, comparison.name, slack, figures, pair.deciding(factor, confidence)))
+    undecided = [one for one in each if one.judgement == "NOT DECIDED"]
+    return _Outcome(
+        judgement=_all([one.judgement for one in each]),
+        comparison=comparison.name,
+        slack=min(one.slack for one in each),
+        figures=figures + FRAGILE * fragile,
+        deciding=_deciding(undecided).deciding if undecided and not fragile else math.inf,
+    )
 
 
-def _deciding(undecided: Sequence[T], ends: Callable[[T], tuple[float, float]]) -> T:
-    """The comparison expected to decide the claim: the first that seems to fail, or the last if all seem to hold.
-
-    ends: the slack of each, and the number of trials that decide it.
-    """
-    failing = [one for one in undecided if ends(one)[0] < 0]
-    return min(failing, key=lambda one: ends(one)[1]) if failing else max(undecided, key=lambda one: ends(one)[1])
+def _deciding(undecided: Sequence[_Outcome]) -> _Outcome:
+    """The one expected to decide a claim: the first that seems to fail, or the last if all seem to hold."""
+    failing = [one for one in undecided if one.slack < 0]
+    if failing:
+        return min(failing, key=lambda one: one.deciding)
+    return max(undecided, key=lambda one: one.deciding)
 
 
 def _proved(expression: Expression, comparison: Comparison) -> _Outcome:
@@ -161,10 +162,8 @@ def _joined(outcomes: Sequence[_Outcome], trials: bool = True) -> tuple[Judgemen
     """
     judgement = _all([one.judgement for one in outcomes])
     same = [one for one in outcomes if one.judgement == judgement]
-    if judgement == "NOT DECIDED" and trials:
-        decisive = _deciding(same, lambda one: (one.slack, one.deciding))
-    else:
-        decisive = min(same, key=lambda one: one.slack)
+    undecided = judgement == "NOT DECIDED" and trials
+    decisive = _deciding(same) if undecided else min(same, key=lambda one: one.slack)
     n = len(outcomes)
     if n == 1:
         head = ""
