@@ -32,7 +32,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
 from privbandits_cli.experiment.errors import suggestion
@@ -46,7 +46,6 @@ __all__ = [
     "FigureCanvasAgg",
     "FixedLocator",
     "FontWarning",
-    "FuncFormatter",
     "Legend",
     "Line2D",
     "LinearSegmentedColormap",
@@ -80,27 +79,17 @@ def styled(font: str | None = None, style: str = "") -> Iterator[None]:
     """
     with matplotlib.rc_context(fname=STYLE):
         if style:
-            _use(style)
-        family = [*_installed(font), *matplotlib.rcParams["font.family"]]
-        with matplotlib.rc_context({**TEXT, "font.family": family}):
+            try:
+                matplotlib.style.use(style)
+            except OSError as error:
+                known = suggestion(style, matplotlib.style.available)
+                raise ValueError(f"no style sheet '{style}'{known}: name one of matplotlib's, or a file") from error
+        missing = missing_font(font) if font else ""
+        if missing:
+            warnings.warn(missing, FontWarning, stacklevel=3)
+        own = [font] if font and not missing else []
+        with matplotlib.rc_context({**TEXT, "font.family": [*own, *matplotlib.rcParams["font.family"]]}):
             yield
-
-
-def _use(style: str) -> None:
-    try:
-        matplotlib.style.use(style)
-    except OSError as error:
-        known = suggestion(style, matplotlib.style.available)
-        raise ValueError(f"no style sheet '{style}'{known}: name one of matplotlib's, or a file") from error
-
-
-def _installed(font: str | None) -> list[str]:
-    if font is None:
-        return []
-    if missing := missing_font(font):
-        warnings.warn(missing, FontWarning, stacklevel=4)
-        return []
-    return [font]
 
 
 def missing_font(font: str) -> str:

@@ -11,7 +11,6 @@ from privbandits_cli.figures.mpl import (
     Axes,
     Axis,
     FixedLocator,
-    FuncFormatter,
     Line2D,
     LogLocator,
     MaxNLocator,
@@ -139,5 +138,5 @@ def fit(axis: Axes, name: Literal["x", "y"], scale: Scale, ticks: int = 5) -> No
         side.set_minor_locator(NullLocator() if many else LogLocator(subs="auto", numticks=30))
     else:
         side.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
-    side.set_major_formatter(FuncFormatter(lambda value, position: thousands(value)))
+    side.set_major_formatter(lambda value, place: thousands(value))
     side.set_minor_formatter(NullFormatter())

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.names import Name, symbol
@@ -17,7 +19,6 @@ from privbandits_cli.figures.mpl import (
     Bbox,
     FigureCanvasAgg,
     FontWarning,
-    FuncFormatter,
     Legend,
     Line2D,
     LinearSegmentedColormap,
@@ -270,9 +271,7 @@ def _legend_size(picture: Picture, width: float) -> tuple[float, float]:
 def _columns(texts: Sequence[str], width: float) -> list[Sequence[str]]:
     """The texts in as many columns as fit beside each other."""
     for n in range(len(texts), 1, -1):
-        short, more = divmod(len(texts), n)
-        stops = [(k + 1) * short + min(k + 1, more) for k in range(n)]
-        columns = [texts[start:end] for start, end in zip([0, *stops], stops, strict=False)]
+        columns = [part.tolist() for part in np.array_split(texts, n)]
         if sum(max(map(_width, column)) for column in columns) <= width:
             return columns
     return [texts]
@@ -289,7 +288,7 @@ def colour_bar(out: AnyFigure, axes: Sequence[Axes], sweep: Sweep, name: str) ->
     colours = LinearSegmentedColormap.from_list("", [shade(sweep.colour, k / 20) for k in range(21)])
     text = f"{name}: {symbol(sweep.parameter)}"
     bar = out.colorbar(ScalarMappable(norm, colours), ax=axes, label=escaped(text), aspect=40, pad=0.02)
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, position: thousands(value)))
+    bar.ax.yaxis.set_major_formatter(lambda value, place: thousands(value))
     bar.ax.yaxis.set_minor_formatter(NullFormatter())
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -113,30 +114,24 @@ class Sheet:
     def marks(self) -> list[str]:
         """What pale bars, rings, gaps and arrows say, and what axes that are not linear show near 0."""
         every = [(shown, panel.y) for panel in self.panels.values() for shown in panel.lines]
-        top = self.table.plot.top
-        chance = f"its {self.table.centre} is lower by no more than chance"
-        said = {
-            f"pale: {UNEVEN}": any(len(shown.pale) for shown, _ in every),
-            f"ring: the {self.table.centre} is outside the 5 % and 95 % quantiles of the trials": any(
-                len(shown.outside) for shown, _ in every
-            ),
-            f"ring on a curve without privacy: a point of a private curve, moved up since {chance}": any(
-                len(shown.raised) for shown, _ in every
-            ),
-            "no line where values in between were left out": any(len(shown.breaks) for shown, _ in every),
-            "axis with negative regrets: linear near 0, logarithmic far from it": any(
-                y.kind == "asinh" for _, y in every
-            ),
-            "arrow: the bar ends at this regret, below the axis": any(shown.under for shown, _ in every),
-            "regrets of 0 are below the axis": any(
-                y.kind == "log" and (shown.line.regret <= 0).any() for shown, y in every
-            ),
-            "arrow up: the bar ends above the axis": any(len(shown.over) for shown, _ in every),
-            f"regrets above {top:,g} are beyond the axis" if top else "": any(
-                shown.line.regret.max() > y.high for shown, y in every
-            ),
+        top, centre = self.table.plot.top, self.table.centre
+        chance = f"its {centre} is lower by no more than chance"
+        said: dict[str, list[Any]] = {
+            f"pale: {UNEVEN}": [len(one.pale) for one, _ in every],
+            f"ring: the {centre} is outside the 5 % and 95 % quantiles of the trials": [
+                len(one.outside) for one, _ in every
+            ],
+            f"ring on a curve without privacy: a point of a private curve, moved up since {chance}": [
+                len(one.raised) for one, _ in every
+            ],
+            "no line where values in between were left out": [len(one.breaks) for one, _ in every],
+            "axis with negative regrets: linear near 0, logarithmic far from it": [y.kind == "asinh" for _, y in every],
+            "arrow: the bar ends at this regret, below the axis": [len(one.under) for one, _ in every],
+            "regrets of 0 are below the axis": [y.kind == "log" and (one.line.regret <= 0).any() for one, y in every],
+            "arrow up: the bar ends above the axis": [len(one.over) for one, _ in every],
+            f"regrets above {top or 0:,g} are beyond the axis": [one.line.regret.max() > y.high for one, y in every],
         }
-        return [note for note, holds in said.items() if note and holds]
+        return [note for note, cases in said.items() if any(cases)]
 
 
 def sheet(table: Table) -> Sheet:

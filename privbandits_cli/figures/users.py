@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.figures.layout import COLUMN, PAGE
-from privbandits_cli.figures.mpl import Axes, FixedLocator, LogLocator, NullFormatter, NullLocator, styled
+from privbandits_cli.figures.mpl import Axes, LogLocator, NullLocator, styled
 from privbandits_cli.figures.plot import Figure, canvas, finish
 from privbandits_cli.figures.styles import HUES, MARKERS
 
@@ -75,11 +75,8 @@ def _ticks(axis: Axes, epsilons: Sequence[float]) -> None:
     """Numbers at 1, 2 and 5 times powers of ten if they are few, `none` at no privacy."""
     finite = [epsilon for epsilon in epsilons if np.isfinite(epsilon)]
     decades = [epsilon for epsilon in finite if np.isclose(np.log10(epsilon) % 1, 0)]
-    marks = [*(decades if len(decades) > 1 else finite)]
-    names = [f"{mark:g}" for mark in marks]
+    names = {mark: f"{mark:g}" for mark in (decades if len(decades) > 1 else finite)}
     if len(finite) < len(epsilons):
-        marks, names = [*marks, BEYOND * finite[-1]], [*names, "none"]
-    axis.xaxis.set_major_locator(FixedLocator(marks))
+        names[BEYOND * finite[-1]] = "none"
+    axis.set_xticks([*names], names.values())
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_minor_formatter(NullFormatter())
-    axis.xaxis.set_major_formatter(lambda value, place: f"{value:g}" if place is None else names[int(place)])
