@@ -168,12 +168,11 @@ def rows_of(path: Path, *tables: Iterable[str]) -> Iterator[dict[str, str]]:
 def players_of(row: dict[str, str]) -> dict[str, dict[str, Any]]:
     """The parameters of both players in a row of summary.csv; ValueError if the cell is no such thing."""
     try:
-        found = json.loads(row["parameters"])
+        found: dict[str, dict[str, Any]] = json.loads(row["parameters"])
         _Players.model_validate(found)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the cell `parameters` of curve {row['curve']} does not describe two players") from error
-    players: dict[str, dict[str, Any]] = found
-    return players
+    return found
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

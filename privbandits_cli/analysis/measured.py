@@ -20,7 +20,7 @@ from privbandits_cli.analysis.folder import (
     rows_of,
 )
 from privbandits_cli.experiment.config import Experiment
-from privbandits_cli.experiment.consistency import GAME, foreign_keys
+from privbandits_cli.experiment.consistency import GAME, SWEEPABLE, foreign_keys
 from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.experiment.variants import flat
@@ -80,9 +80,7 @@ class Measured:
     @property
     def game(self) -> str:
         """Curves with equal values have played the same games, trial by trial, if their seeds are equal."""
-        met = {
-            name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension", "confidence")
-        }
+        met = {name: value for name, value in self.swept.items() if name in SWEEPABLE}
         return json.dumps([self.adversary, self.parameters["adversary"], met], sort_keys=True)
 
 
@@ -122,10 +120,9 @@ def curves_of(folder: Path, finals: bool = True, named: bool = False) -> list[Me
 
 def _records(folder: Path, keys: Collection[str], needed: bool) -> Mapping[str, Any]:
     """The manifest's descriptions of curves by their keys; empty if it does not describe all of these."""
-    found = read_manifest(folder).get("curves")
+    found: Mapping[str, Any] | None = read_manifest(folder).get("curves")
     if found is not None and found.keys() >= set(keys):
-        known: Mapping[str, Any] = found
-        return known
+        return found
     if needed:
         what = "does not describe the curves" if found is None else "and summary.csv are of different runs"
         raise ValueError(f"{folder / 'manifest.json'} {what}: {AGAIN}")

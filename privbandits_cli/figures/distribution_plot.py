@@ -1,8 +1,8 @@
 """Distributions -> Figure: a row for each curve, with box and points, or with the mean difference and its interval."""
 
 from privbandits_cli.analysis.format import counted
-from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.layout import COLUMN, PAGE
+from privbandits_cli.figures.distributions import MANY_POINTS, Distribution, Distributions, places
+from privbandits_cli.figures.layout import COLUMN, PAGE, letter
 from privbandits_cli.figures.mpl import Axes, NullLocator, inches, styled
 from privbandits_cli.figures.panel import fit
 from privbandits_cli.figures.plot import NOTE, TITLE, Figure, canvas, finish
@@ -13,7 +13,6 @@ ROW = 0.125  # inches
 DARK = "#222222"
 SMALL = 6.0  # points of the names of rows
 NAME_WIDTH = 3.2  # inches of a row's name; a longer one is smaller
-MANY_POINTS = 200  # from this number on, points are drawn smaller
 
 
 def figure(drawn: Distributions, style: str = "") -> Figure:
@@ -29,7 +28,7 @@ def figure(drawn: Distributions, style: str = "") -> Figure:
         out, axes = canvas(size, len(heights), columns, gridspec_kw={"height_ratios": heights})
         for i, title in enumerate(drawn.panels):
             _panel(axes[i], drawn, title, styles)
-            axes[i].set_title(escaped(wrapped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title, TITLE, 7.5)))
+            axes[i].set_title(escaped(wrapped(letter(i, n) + title, TITLE, 7.5)))
             if i + columns >= n:
                 axes[i].set_xlabel(drawn.x_label)
         note = f"{counted(drawn.fewest, 'trial')}; {drawn.note}"

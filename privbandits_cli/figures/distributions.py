@@ -21,6 +21,7 @@ from privbandits_cli.numerics.types import Floats
 
 MOST_POINTS = 800  # with more trials, only the outermost ones and evenly spaced ranks are drawn
 OUTERMOST = 100
+MANY_POINTS = 200  # from this number on, points are drawn smaller
 
 
 class Unpaired(ValueError):
@@ -47,10 +48,9 @@ class Distribution:
         """Whether there are enough trials for a box with whiskers."""
         return len(self.values) >= statistics.FEWEST_TRIALS
 
-    def box(self) -> tuple[float, float, float, float, float]:
+    def box(self) -> tuple[float, ...]:
         """The quantiles 5, 25, 50, 75 and 95 %."""
-        q = np.quantile(self.values, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
-        return q[0], q[1], q[2], q[3], q[4]
+        return tuple(np.quantile(self.values, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist())
 
     def points(self) -> tuple[Floats, Floats]:
         """The values that are drawn, and the distance of each from the middle of the row, from -1/2 to 1/2."""

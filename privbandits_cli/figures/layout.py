@@ -11,6 +11,11 @@ NAMES, MORE = 0.5, 1.25  # names at the ends of lines take this part of a panel'
 LOW, HIGH = 1.45, 2.2  # inches of a row of panels
 
 
+def letter(place: int, panels: int) -> str:
+    """`(a) `, before the title of a panel; empty for one panel, or more than there are letters."""
+    return f"({chr(97 + place)}) " if 1 < panels <= 26 else ""
+
+
 def widths(panels: int, wanted: str | float | None) -> Iterator[float]:
     """The widths in inches to try, in this order: one panel fits in one column if its legend does."""
     if isinstance(wanted, str):

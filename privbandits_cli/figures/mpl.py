@@ -20,47 +20,28 @@ else:  # it may name the window of another environment, as in a notebook: matplo
     with suppress(ValueError):
         matplotlib.rcParams["backend"] = window
 
+# `X as X`: other modules take X from here.
 import matplotlib.style
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes as Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvasAgg
+from matplotlib.cm import ScalarMappable as ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap as LinearSegmentedColormap
+from matplotlib.colors import LogNorm as LogNorm
+from matplotlib.colors import Normalize as Normalize
+from matplotlib.figure import Figure as Figure
 from matplotlib.font_manager import FontProperties, findfont
-from matplotlib.legend import Legend
-from matplotlib.lines import Line2D
-from matplotlib.text import Annotation
+from matplotlib.legend import Legend as Legend
+from matplotlib.lines import Line2D as Line2D
+from matplotlib.text import Annotation as Annotation
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
-from matplotlib.transforms import Bbox
+from matplotlib.ticker import FixedLocator as FixedLocator
+from matplotlib.ticker import LogLocator as LogLocator
+from matplotlib.ticker import MaxNLocator as MaxNLocator
+from matplotlib.ticker import NullFormatter as NullFormatter
+from matplotlib.ticker import NullLocator as NullLocator
+from matplotlib.transforms import Bbox as Bbox
 
 from privbandits_cli.experiment.errors import suggestion
-
-__all__ = [
-    "Annotation",
-    "Axes",
-    "Axis",
-    "Bbox",
-    "Figure",
-    "FigureCanvasAgg",
-    "FixedLocator",
-    "FontWarning",
-    "Legend",
-    "Line2D",
-    "LinearSegmentedColormap",
-    "LogLocator",
-    "LogNorm",
-    "MaxNLocator",
-    "Normalize",
-    "NullFormatter",
-    "NullLocator",
-    "ScalarMappable",
-    "glyphs",
-    "inches",
-    "missing_font",
-    "styled",
-]
 
 STYLE = Path(__file__).with_name("privbandits.mplstyle")
 TEXT: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "privbandits"}

@@ -9,7 +9,6 @@ from privbandits_cli.figures.ends import End
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.mpl import (
     Axes,
-    Axis,
     FixedLocator,
     Line2D,
     LogLocator,
@@ -126,7 +125,7 @@ def _numbers(axis: Axes, feet: Sequence[tuple[float, str]]) -> None:
 
 def fit(axis: Axes, name: Literal["x", "y"], scale: Scale, ticks: int = 5) -> None:
     """Give an axis of a panel its scale, its ends and its ticks; ticks: at most so many on a linear scale."""
-    side: Axis = getattr(axis, f"{name}axis")
+    side = axis.xaxis if name == "x" else axis.yaxis
     getattr(axis, f"set_{name}scale")(scale.kind, **({"linear_width": scale.width} if scale.kind == "asinh" else {}))
     getattr(axis, f"set_{name}lim")(scale.low, scale.high)
     if scale.kind == "asinh":

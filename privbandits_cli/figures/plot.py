@@ -127,21 +127,21 @@ def _attempts(picture: Picture) -> Iterator[Figure]:
         rows = layout.height(n, width) + LINE * (1 + wrapped(picture.notes, width - 0.2, NOTE).count("\n"))
         rows += LINE * (n > 1 and bool(picture.shared))
         if not picture.texts:  # colour bars name all lines
-            yield _below(picture, width, table.plot.height or rows)
+            yield _below(picture, width, rows)
         if n % columns:
-            out = _drawn(picture, width, table.plot.height or rows, "cell")
+            out = _drawn(picture, width, rows, "cell")
         else:
             names = "\n".join(on_lines(text, _beside(width, columns), ends.SIZE) for text in picture.texts.values())
             room = n / columns * (ends.least(names.split("\n")) / layout.NAMES + ABOVE)
             grown = room if rows < room <= layout.MORE * rows else rows
-            out = _drawn(picture, width, table.plot.height or grown, "ends")
+            out = _drawn(picture, width, grown, "ends")
         if out is not None:
             yield out
         wide, high = _legend_size(picture, width)
         least = wide * high / width / layout.MOST
         if least <= rows + high:
-            yield _below(picture, width, table.plot.height or rows + high)
-    yield _below(picture, width, table.plot.height or least)
+            yield _below(picture, width, rows + high)
+    yield _below(picture, width, least)
 
 
 def _below(picture: Picture, width: float, high: float) -> Figure:
@@ -151,13 +151,17 @@ def _below(picture: Picture, width: float, high: float) -> Figure:
 
 
 def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure | None:
-    """The figure with the names of its lines in this place; None if they do not fit there."""
+    """The figure with the names of its lines in this place; None if they do not fit there.
+
+    high: the height in inches, unless the config gives one.
+    """
     table, n = picture.sheet.table, len(picture.sheet.table.panels)
+    high = table.plot.height or high
     columns = layout.columns(n, width)
     rows = math.ceil(n / columns)
     beside = _beside(width, columns)
     own = (width - (_aside(picture, beside) if place == "ends" else 0)) / columns - 0.4
-    titles = [_title(title, i if 1 < n <= 26 else None, own) for i, title in enumerate(table.panels)]
+    titles = [_title(title, layout.letter(i, n), own) for i, title in enumerate(table.panels)]
     if n == 1 and picture.shared:
         around = min(width - 0.4, own + 2 * LEFT)  # it is centred over the panel, which names may push aside
         titles[0] += f"\n{wrapped(picture.shared, around, 7.5)}"
@@ -299,11 +303,9 @@ def canvas(size: tuple[float, float], rows: int, columns: int, **grid: Any) -> t
     return out, list(out.subplots(rows, columns, squeeze=False, **grid).flat)
 
 
-def _title(title: Name, place: int | None, width: float) -> str:
-    """A panel's title, with a letter if it has a place among others; a long one has its notes on lines of their own."""
-    if place is None:
-        return wrapped(title, width, 7.5)
-    return wrapped(f"({chr(97 + place)}) " + (title.lines if len(title) > TITLE_LETTERS else title), width, 7.5)
+def _title(title: Name, letter: str, width: float) -> str:
+    """A panel's title; after a letter, a long one has its notes on lines of their own."""
+    return wrapped(letter + (title.lines if letter and len(title) > TITLE_LETTERS else title), width, 7.5)
 
 
 def line_styles(styles: Mapping[str, Style]) -> Styles:

@@ -13,7 +13,7 @@ import numpy as np
 
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.figures.distributions import Distribution, Distributions, places
+from privbandits_cli.figures.distributions import MANY_POINTS, Distribution, Distributions, places
 from privbandits_cli.figures.scales import Scale, thousands
 from privbandits_cli.figures.shown import Path, Sheet, ShownLine, ShownRate
 from privbandits_cli.figures.styles import RATE, Stroke, Style
@@ -27,7 +27,6 @@ SYMBOLS = {
     "v": "triangle-down", "P": "cross", "X": "x", "*": "star",
     "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "h": "hexagon",
 }  # fmt: skip
-MANY_POINTS = 200  # from this number on, points are drawn smaller
 HOVER = "%{fullData.name}<br>%{customdata}<extra></extra>"
 ROW = 17  # pixels of a row of a distribution
 WIDEST = 54  # letters in a line of its title
