@@ -106,7 +106,7 @@ class Picture:
 def _named(found: Sheet) -> Picture:
     texts = found.texts
     if len(found.panels) == 1:
-        sloped = [line for lines in found.table.panels.values() for line in lines if line.slope is not None]
+        sloped = [line for line in found.table.lines if line.slope is not None]
         texts = texts | {line.label: f"{texts[line.label]}\n{line.slope_text()}" for line in sloped}
     barred = {name for sweep in found.swept for name in sweep.values}
     rates = {title: {"color": RATE, "lw": 0.7, "ls": (0, stroke)} for title, stroke in found.rates.items()}
@@ -182,7 +182,7 @@ def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure 
     elif picture.texts:
         legend = _legend(out, axes[n] if place == "cell" else None, width / columns, picture)
     for sweep in picture.sheet.swept:
-        names = (line.label.base for lines in table.panels.values() for line in lines if line.label in sweep.values)
+        names = (line.label.base for line in table.lines if line.label in sweep.values)
         colour_bar(out, axes, sweep, next(names))
     if place != "below" or not picture.texts:
         out.supxlabel(escaped(wrapped(picture.notes, width - 0.2, NOTE)), fontsize=NOTE)

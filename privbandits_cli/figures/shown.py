@@ -137,16 +137,16 @@ class Sheet:
 def sheet(table: Table) -> Sheet:
     """What the figure of a table shows."""
     table, hidden = table.seen()
-    lines = list({line.label: line for lines in table.panels.values() for line in lines}.values())
+    lines = list({line.label: line for line in table.lines}.values())
     texts, shared = shared_notes(lines)
-    titles = dict.fromkeys(rate.title for each in table.panels.values() for line in each for rate in line.rates)
+    titles = dict.fromkeys(rate.title for line in table.lines for rate in line.rates)
     own = [table.axes(each) for each in table.panels.values()]
     x, y = (common([pair[side] for pair in own]) for side in (0, 1))
     panels = {
         title: _panel(table, each, x or scales[0], y or scales[1])
         for (title, each), scales in zip(table.panels.items(), own, strict=True)
     }
-    curves = table.drawn()
+    curves = [line.drawn for line in table.lines]
     return Sheet(
         table=table,
         hidden=hidden,

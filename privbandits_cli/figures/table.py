@@ -26,7 +26,6 @@ from privbandits_cli.figures import answers, prices
 from privbandits_cli.figures.bulk import Bulk
 from privbandits_cli.figures.line import Line, alike, levelled
 from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
-from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.numerics.types import Floats, Ints
 from privbandits_cli.plugins.registry import Registry, including
 
@@ -69,14 +68,19 @@ class Table:
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
+    def lines(self) -> list[Line]:
+        """The lines of all panels."""
+        return [line for lines in self.panels.values() for line in lines]
+
+    @property
     def fewest(self) -> int:
         """Trials of the line that has the fewest."""
-        return min(line.trials for lines in self.panels.values() for line in lines)
+        return min(line.trials for line in self.lines)
 
     @property
     def regret(self) -> str:
         """What the regret is called."""
-        met = [line.adversary for lines in self.panels.values() for line in lines]
+        met = [line.adversary for line in self.lines]
         kind = "dynamic regret" if self.switches else "estimated regret" if estimates_of(met) else "regret"
         return counts_of(met) or kind
 
@@ -95,7 +99,7 @@ class Table:
 
     def notes(self, numbers: bool = False) -> list[str]:
         """What the lines and bars of the figure show, besides its marks; numbers: where bars are numbers in a table."""
-        every = [line for lines in self.panels.values() for line in lines]
+        every = self.lines
         notes = [f"{self.centre} of {counted(self.fewest, 'trial')}"]
         notes += [f"bars: {self.lengths if numbers else self.spread}"] if self.bars else []
         notes += estimates_of([line.adversary for line in every])
@@ -134,7 +138,7 @@ class Table:
     @property
     def spread(self) -> str:
         """What the bars show, or why there are none."""
-        if all(line.trials < FEWEST_TRIALS for lines in self.panels.values() for line in lines):
+        if all(line.trials < FEWEST_TRIALS for line in self.lines):
             return f"none (fewer than {FEWEST_TRIALS} trials)"
         return self.bars + (f", drawn for at least {FEWEST_TRIALS} trials" if self.fewest < FEWEST_TRIALS else "")
 
@@ -142,8 +146,8 @@ class Table:
     def lengths(self) -> str:
         """What bars show whose lengths a table prints: where a figure makes them pale, the table has to say why."""
         spreads, last = {BARS[bars] for bars in OF_SPREAD}, 0 if self.swept else -1
-        every = [line for lines in self.panels.values() for line in lines if line.trials >= FEWEST_TRIALS]
-        uneven = any(line.bulk is not None and line.bulk.uneven()[last:].any() for line in every)
+        bulks = [line.bulk for line in self.lines if line.bulk and line.trials >= FEWEST_TRIALS]
+        uneven = any(bulk.uneven()[last:].any() for bulk in bulks)
         return self.spread + f", or {UNEVEN}" * (uneven and self.bars in spreads)
 
     def seen(self) -> tuple["Table", list[str]]:
@@ -153,10 +157,6 @@ class Table:
             return self, []
         kept = {title: lines for title, lines in self.panels.items() if title not in hidden}
         return replace(self, panels=kept), [str(title) for title in hidden]
-
-    def drawn(self) -> list[Drawn]:
-        """What decides the style of each line."""
-        return [line.drawn for lines in self.panels.values() for line in lines]
 
     @property
     def swept(self) -> bool:

@@ -67,11 +67,11 @@ def drawn(folder: Path, wanted: FigureKind, trust: Trust = NOBODY) -> "Figure":
 
     if wanted.name in (REGRET, AGAINST, *QUANTITIES):
         quantity = next((name for name in QUANTITIES if name == wanted.name), None)
-        lines = table.read(folder, wanted.bounds, wanted.parameter, trust, quantity)
-        untold = [f"{line.label.base}: {line.untold}" for each in lines.panels.values() for line in each if line.untold]
+        read = table.read(folder, wanted.bounds, wanted.parameter, trust, quantity)
+        untold = [f"{line.label.base}: {line.untold}" for line in read.lines if line.untold]
         if untold and wanted.bounds:
             raise Untrusted(f"no bound of {untold[0]}")
-        return plot.figure(lines, wanted.log, wanted.style)
+        return plot.figure(read, wanted.log, wanted.style)
     found = curves.read(folder, finals=True)
     if wanted.name == DISTRIBUTION:
         return distribution_plot.figure(distributions.distribution(found), wanted.style)

@@ -109,9 +109,7 @@ def finals(table: Table) -> list[Finals]:
     lower = {title: _lower_bounds(lines) for title, lines in table.panels.items()}
     known = {title: _cells(lines) | lower[title] for title, lines in table.panels.items()}
     if not table.swept:
-        labels = dict.fromkeys(
-            [line.label for line in table.drawn()] + [name for own in lower.values() for name in own]
-        )
+        labels = dict.fromkeys([line.label for line in table.lines] + [name for own in lower.values() for name in own])
         last = {title: {label: cells[max(cells)] for label, cells in own.items()} for title, own in known.items()}
         return [Finals("", list(known), {label: [own.get(label) for own in last.values()] for label in labels})]
     out = []

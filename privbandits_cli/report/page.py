@@ -73,7 +73,7 @@ def _template(name: str) -> "Template":
 def _figure(shown: Sheet, partial: str) -> Figure:
     return {
         "panels": {title: plots.line_plot(title, shown, partial) for title in shown.panels},
-        "labels": {line.label: shown.texts[line.label] for line in shown.table.drawn()},
+        "labels": {line.label: shown.texts[line.label] for line in shown.table.lines},
         "shared": shown.shared,
         "notes": shown.notes,
     }

@@ -276,7 +276,7 @@ def test_a_parameter_of_nought_keeps_its_place():
 
 def test_what_theory_says_of_a_curve_has_its_marker(finished):
     read = table.read(finished, bounds=True)
-    looks = styles.styles_of(read.drawn())
+    looks = styles.styles_of(line.drawn for line in read.lines)
     for axis, lines in zip(plot.figure(read).axes, read.panels.values(), strict=False):
         hollow = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
         bounds = [line for line in lines if line.bound is not None]

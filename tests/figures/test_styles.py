@@ -130,7 +130,8 @@ def confused(figures):
 
 @pytest.fixture(scope="module", params=some([1, 8], 8), ids=["all", "every eighth"])
 def figures(request):
-    return [table.read(committed() / "results" / name).drawn() for name, _ in COMMITTED[:: request.param]]
+    read = [table.read(committed() / "results" / name) for name, _ in COMMITTED[:: request.param]]
+    return [[line.drawn for line in one.lines] for one in read]
 
 
 def test_committed_figures_agree_and_can_be_printed_in_grey(figures):
@@ -242,7 +243,7 @@ def test_a_sweep_has_a_colour_bar_in_place_of_a_legend(tmp_path, small):
     assert bar.get_ylim() == pytest.approx((0.02, 1)) and bar.get_yscale() == "log"
     legends = [*figure.legends, *(axis.get_legend() for axis in figure.axes if axis.get_legend())]
     texts = [text for legend in legends for text in legend.get_texts()] + figure.axes[0].texts + figure.axes[1].texts
-    assert {" ".join(text.get_text().split()) for text in texts} == {read.drawn()[0].label}
+    assert {" ".join(text.get_text().split()) for text in texts} == {read.lines[0].label}
     assert len(figure.axes[0].lines) >= 7
 
 

@@ -112,7 +112,8 @@ def test_two_experiments_whose_files_share_a_name_play_side_by_side():
     words = ["algorithms=mine", "adversary={name: stochastic, best: 1, others: 0}"]
     plans = [make_plan(load(Path("small.yaml"), words, include=[Path(folder, "mine.py")])) for folder in "ab"]
     outputs(Path("x"), Path("small.yaml"), *words, "include=mine.py")
-    assert table.read(Path("x"), bounds=True).drawn() == [Drawn("mine", "Mine", private=False)]
+    (line,) = table.read(Path("x"), bounds=True).lines
+    assert line.drawn == Drawn("mine", "Mine", private=False)
     load(Path("small.yaml"))  # without files
     assert [play(plan.match(plan.curves), [0])[0, 0, -1] for plan in plans] == [0, plans[1].curves[0].horizon]
     assert plans[0].curves[0].key != plans[1].curves[0].key
