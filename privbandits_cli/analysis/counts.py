@@ -6,7 +6,7 @@ the i-th of n values with the probability that a Binomial(n, 1/2) is less than i
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -49,10 +49,9 @@ def share(count: int, of: int) -> Share:
 def median(values: Sequence[float]) -> Median:
     """The median, of at least one number."""
     own = tuple(sorted(values))
-    known = Median(float(np.median(own)), 0.0, len(own), values=own)
+    known = Median(float(np.median(own)), trials=len(own), values=own)
     low, high = known.sure(0.95)
-    error = (high - low) / (2 * 1.96)
-    return Median(known.value, error if math.isfinite(error) else math.inf, len(own), values=own)
+    return replace(known, error=(high - low) / (2 * 1.96) if math.isfinite(high) else math.inf)
 
 
 def outside(n: int, confidence: float) -> int:

@@ -48,9 +48,8 @@ def theory_of(curve: Measured, rounds: Floats, game: Game) -> Theory | str:
         raise ValueError(f"the parameters of {curve.legend} cannot be read: {where}: {first['msg']}") from error
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
     given = {key: game.config[key] for key in GAME if key in game.config}
-    given |= {"dimension": int(curve.of_game["dimension"])} if "dimension" in curve.of_game else {}
-    given |= {"set": curve.of_game["set"]} if "set" in curve.of_game else {}
-    given |= {"confidence": float(curve.of_game["confidence"])} if "confidence" in curve.of_game else {}
+    kinds: dict[str, type] = {"dimension": int, "set": str, "confidence": float}
+    given |= {key: kind(curve.of_game[key]) for key, kind in kinds.items() if key in curve.of_game}
     keys = Keys.model_validate(UNNAMED | given | {"horizon": max(1, int(rounds[-1]))})
     setting = opponent.revealed(sized(opponent, settings(keys)[0]))
     if keys.game == "best_arm":
