@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from privbandits_cli.accounting.guarantee import NO_NOISE
 from privbandits_cli.analysis.folder import read_config
@@ -142,9 +142,7 @@ def _power(n: int) -> str:
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else str(n)
 
 
-def read(
-    folder: Path, against: str = "", finals: bool = False, quantity: Literal["pulls", "wrong"] | None = None
-) -> Curves:
+def read(folder: Path, against: str = "", finals: bool = False, quantity: str = "") -> Curves:
     """Read a results folder; finals: with the final regret of each trial, as slopes and the game best_arm need it.
 
     against, quantity: replace the config's own.

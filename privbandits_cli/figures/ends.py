@@ -46,9 +46,9 @@ def reserve(axis: Axes, ends: Sequence[End]) -> Labels:
     return Labels(axis, list(ends), texts)
 
 
-def least(lines: Sequence[str]) -> float:
-    """The height in inches that the lines of all labels need at least."""
-    return len(lines) * (SIZE + BETWEEN) / 72
+def least(text: str) -> float:
+    """The height in inches that labels with the lines of this text need at least."""
+    return (1 + text.count("\n")) * (SIZE + BETWEEN) / 72
 
 
 def settled(out: Figure, labels: Labels) -> bool:

@@ -3,7 +3,7 @@
 import io
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -89,7 +89,7 @@ def figure(table: Table, log: bool = False, style: str = "") -> Figure:
     """
     with styled(table.plot.font, style):
         logged = table.plot.model_copy(update={"log": log or table.plot.log})
-        return next(_attempts(_named(sheet(replace(table, plot=logged)))))
+        return _laid_out(_named(sheet(replace(table, plot=logged))))
 
 
 @dataclass(frozen=True)
@@ -119,29 +119,29 @@ def _named(found: Sheet) -> Picture:
     )
 
 
-def _attempts(picture: Picture) -> Iterator[Figure]:
-    """The figure in each layout in which all names fit, the best first; the last is as high as its legend needs."""
+def _laid_out(picture: Picture) -> Figure:
+    """The figure in the best layout in which all names fit; if there is none, as high as its legend needs."""
     n, table = len(picture.sheet.table.panels), picture.sheet.table
     for width in layout.widths(n, table.plot.width):
         columns = layout.columns(n, width)
         rows = layout.height(n, width) + LINE * (1 + wrapped(picture.notes, width - 0.2, NOTE).count("\n"))
         rows += LINE * (n > 1 and bool(picture.shared))
         if not picture.texts:  # colour bars name all lines
-            yield _below(picture, width, rows)
+            return _below(picture, width, rows)
         if n % columns:
             out = _drawn(picture, width, rows, "cell")
         else:
             names = "\n".join(on_lines(text, _beside(width, columns), ends.SIZE) for text in picture.texts.values())
-            room = n / columns * (ends.least(names.split("\n")) / layout.NAMES + ABOVE)
+            room = n / columns * (ends.least(names) / layout.NAMES + ABOVE)
             grown = room if rows < room <= layout.MORE * rows else rows
             out = _drawn(picture, width, grown, "ends")
         if out is not None:
-            yield out
+            return out
         wide, high = _legend_size(picture, width)
         least = wide * high / width / layout.MOST
         if least <= rows + high:
-            yield _below(picture, width, rows + high)
-    yield _below(picture, width, least)
+            return _below(picture, width, rows + high)
+    return _below(picture, width, least)
 
 
 def _below(picture: Picture, width: float, high: float) -> Figure:
@@ -177,7 +177,7 @@ def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure 
     if place == "ends":
         labels = _labels(axes, found, columns, picture, beside)
         texts = ("\n".join(end.text for end in each.ends) for each in labels)
-        if not labels or max(ends.least(text.split("\n")) for text in texts) > high / rows - ABOVE:
+        if not labels or max(map(ends.least, texts)) > high / rows - ABOVE:
             return None
     elif picture.texts:
         legend = _legend(out, axes[n] if place == "cell" else None, width / columns, picture)

@@ -7,7 +7,6 @@ bars from config.yaml.
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -193,11 +192,11 @@ def read(
     bounds: bool = False,
     against: str = "",
     trust: Trust = NOBODY,
-    quantity: Literal["pulls", "wrong"] | None = None,
+    quantity: str = "",
 ) -> Table:
     """Read a results folder; bounds: with the theorems' regret bounds; against: a swept parameter for the x axis.
 
-    quantity: what is drawn of the game best_arm.
+    quantity: what is drawn of the game best_arm, `pulls` or `wrong`.
     Raises FileNotFoundError or ValueError with what is wrong. For `trust` see `table`.
     """
     return table(curves.read(folder, against, quantity=quantity), bounds, trust)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.experiment.errors import suggestion
@@ -17,26 +17,25 @@ if TYPE_CHECKING:
     from privbandits_cli.figures.plot import Figure
 
 PACKAGE = Path(__file__).parent.parent
-REGRET, DISTRIBUTION, AGAINST, PAIRED = "regret", "distribution", "against", "paired"
-QUANTITIES: tuple[Literal["pulls", "wrong"], ...] = ("pulls", "wrong")  # of the game best_arm
-KINDS = (REGRET, DISTRIBUTION, AGAINST, PAIRED, *QUANTITIES)
+QUANTITIES = ("pulls", "wrong")  # of the game best_arm
+KINDS = ("regret", "distribution", "against", "paired", *QUANTITIES)
 
 
 @dataclass(frozen=True)
 class FigureKind:
     """A kind of figure with its options."""
 
-    name: str = REGRET
-    parameter: str = ""  # of against
-    pair: str = ""  # of paired: two names
-    log: bool = False
-    bounds: bool = False
-    style: str = ""  # a style sheet of matplotlib by its name, or a file
+    name: str
+    parameter: str  # of against
+    pair: str  # of paired: two names
+    log: bool
+    bounds: bool
+    style: str  # a style sheet of matplotlib by its name, or a file
 
     @property
     def suffix(self) -> str:
         """The end of the names of its files."""
-        words = [self.name, self.parameter, *map(str.strip, self.pair.split(","))] if self.name != REGRET else []
+        words = [self.name, self.parameter, *map(str.strip, self.pair.split(","))] if self.name != "regret" else []
         words += ["log"] * self.log + ["bounds"] * self.bounds
         return "".join(f"-{re.sub(r'[^A-Za-z0-9_.]+', '_', word)}" for word in words if word)
 
@@ -46,11 +45,11 @@ def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False, sty
     name, _, parameter = text.partition("=")
     if name not in KINDS:
         raise ValueError(f"unknown kind '{name}'{suggestion(name, KINDS)}")
-    if (name == AGAINST) != bool(parameter):
+    if (name == "against") != bool(parameter):
         raise ValueError("against needs a parameter, as in against=epsilon; the other kinds take none")
-    if pair and name != PAIRED:
+    if pair and name != "paired":
         raise ValueError("--pair goes with --kind paired")
-    if (log or bounds) and name in (DISTRIBUTION, PAIRED):
+    if (log or bounds) and name in ("distribution", "paired"):
         raise ValueError(f"--log and --bounds cannot be used with --kind {name}, which chooses its axes itself")
     if pair and not all(word.strip() for word in pair.rpartition(",")[::2]):
         raise ValueError("--pair takes two names, as in --pair exp3_tau,exp3")
@@ -65,15 +64,15 @@ def drawn(folder: Path, wanted: FigureKind, trust: Trust = NOBODY) -> "Figure":
     from privbandits_cli.analysis import curves
     from privbandits_cli.figures import distribution_plot, distributions, plot, table
 
-    if wanted.name in (REGRET, AGAINST, *QUANTITIES):
-        quantity = next((name for name in QUANTITIES if name == wanted.name), None)
+    if wanted.name not in ("distribution", "paired"):
+        quantity = wanted.name if wanted.name in QUANTITIES else ""
         read = table.read(folder, wanted.bounds, wanted.parameter, trust, quantity)
         untold = [f"{line.label.base}: {line.untold}" for line in read.lines if line.untold]
         if untold and wanted.bounds:
             raise Untrusted(f"no bound of {untold[0]}")
         return plot.figure(read, wanted.log, wanted.style)
     found = curves.read(folder, finals=True)
-    if wanted.name == DISTRIBUTION:
+    if wanted.name == "distribution":
         return distribution_plot.figure(distributions.distribution(found), wanted.style)
     two = distributions.pair_of(found, wanted.pair) if wanted.pair else None
     return distribution_plot.figure(distributions.paired(found, two), wanted.style)
