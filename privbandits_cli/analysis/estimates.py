@@ -153,18 +153,15 @@ class Two:
         """Interval of a - factor x b."""
         if self.exact:
             return self.sure(factor, confidence)
-        centre = self.a.value - factor * self.b.value
-        half = self.half(factor, confidence)
+        centre, error = self.a.value - factor * self.b.value, self.error(factor)
+        half = error * quantile(self.degrees(factor), confidence) if error else 0.0
         return centre - half, centre + half
 
     def half(self, factor: float, confidence: float) -> float:
         """Half the length of that interval; if it is not symmetric, the longer distance to an end."""
-        if self.exact:
-            low, high = self.sure(factor, confidence)
-            centre = self.a.value - factor * self.b.value
-            return max(high - centre, centre - low)
-        error = self.error(factor)
-        return error * quantile(self.degrees(factor), confidence) if error else 0.0
+        low, high = self.interval(factor, confidence)
+        centre = self.a.value - factor * self.b.value
+        return max(high - centre, centre - low)
 
     def judged(self, factor: float, confidence: float, judge: Callable[[float, float], T], none: T) -> tuple[T, bool]:
         """The judgement on the interval of a - factor x b, and whether one further trial could change it.

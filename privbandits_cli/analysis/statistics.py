@@ -25,17 +25,14 @@ def cvar(x: Floats, level: float, axis: int = 0) -> Floats:
     return np.asarray(worst @ np.clip(n - np.arange(worst.shape[-1]), 0, 1) / n)
 
 
-def median_of_means(x: Floats, group: Ints) -> Floats:
+def median_of_means(x: Floats, trials: Ints, n_trials: int, groups: int) -> Floats:
     """The median of the means of groups of trials (Tossou & Dimitrakakis 2017, Proposition 4.1).
 
-    group: `[trials]`, the group of each trial. If trials are missing, a group's mean is over those that are there.
+    trials: the indices of those that are there, `[trials]`, of `n_trials`, which are consecutive groups of equal size.
+    If some are missing, a group's mean is over those that are there.
     """
+    group = trials * groups // n_trials
     return np.asarray(np.median([x[group == g].mean(axis=0) for g in np.unique(group)], axis=0))
-
-
-def groups_of(trials: Ints, n_trials: int, groups: int) -> Ints:
-    """The group of each trial by its index: consecutive trials in `groups` groups of equal size."""
-    return trials * groups // n_trials
 
 
 def median_of_means_accuracy(groups: int, trials: int) -> tuple[float, float]:

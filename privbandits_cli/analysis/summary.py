@@ -129,7 +129,7 @@ def summarised(plan: Plan, trials: Trials, x: Floats) -> dict[str, Floats]:
     """The statistics of one curve's regrets `[trials, checkpoints]`, by column of summary.csv."""
     chosen = plan.experiment.keys.summary
     if chosen.centre == "median_of_means":
-        centre = statistics.median_of_means(x, statistics.groups_of(trials, plan.trials, chosen.groups))
+        centre = statistics.median_of_means(x, trials, plan.trials, chosen.groups)
     else:
         centre = _statistic(chosen)(x, axis=0)
     below, above = statistics.split_gini(x, centre)
