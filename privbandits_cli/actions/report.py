@@ -32,7 +32,7 @@ def gather(folder: Path, claims: Sequence[dict[str, Any]] = (), trust: Trust = N
     found = curves.read(folder, finals=finals)
     pairs = None
     if finals:
-        with suppress(distributions.Unpaired):
+        with suppress(curves.NothingToDraw):
             pairs = distributions.paired(found)
     path, manifest = inside(folder, "config.yaml"), read_manifest(folder)
     privacy, unknown = _privacy(folder, manifest, trust)

@@ -134,7 +134,7 @@ def kept(values: Mapping[str, str], folded: Set[str]) -> dict[str, str]:
 
 
 class NothingToDraw(ValueError):
-    """No curve has a place on the axis of the figure."""
+    """No curve has a place on the axis of the figure, or no two curves can be paired."""
 
 
 def _power(n: int) -> str:

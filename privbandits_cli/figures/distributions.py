@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privbandits_cli.analysis import statistics
-from privbandits_cli.analysis.curves import Curves, kept
+from privbandits_cli.analysis.curves import Curves, NothingToDraw, kept
 from privbandits_cli.analysis.format import parameter
 from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.experiment.errors import suggestion
@@ -22,10 +22,6 @@ from privbandits_cli.numerics.types import Floats
 MOST_POINTS = 800  # with more trials, only the outermost ones and evenly spaced ranks are drawn
 OUTERMOST = 100
 MANY_POINTS = 200  # from this number on, points are drawn smaller
-
-
-class Unpaired(ValueError):
-    """No two curves can be paired."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,7 @@ def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions
     """Differences of final regrets, or of times, between curves in the same trials of the same games.
 
     pair: two curves, each by the name of its algorithm or by its label; by default every curve and the first algorithm
-    of its game. Raises Unpaired if no two curves share a game.
+    of its game. Raises NothingToDraw if no two curves share a game.
     """
     panels: dict[str, list[Distribution]] = {}
     games: dict[str, list[Measured]] = {}
@@ -125,7 +121,7 @@ def paired(curves: Curves, pair: tuple[str, str] | None = None) -> Distributions
                     row = _row(curves, curve, apart, name, interval=True)
                     panels.setdefault(title, []).append(row)
     if not panels:
-        raise Unpaired(_no_pair(curves, pair))
+        raise NothingToDraw(_no_pair(curves, pair))
     less = "fewer plays" if curves.timed else "less regret"
     note = f"below 0: {less}; points: trials; diamond: mean, with its 95 % bootstrap interval"
     label = f"difference of {_counts(curves) or 'final regrets'}, trial by trial"

@@ -100,9 +100,9 @@ def test_a_pair_by_name_or_label_agrees_in_what_both_sweep(tmp_path):
     for name in ("A (ε = 2)", "A (epsilon = 2)"):  # as in the figure, and as in the CSVs
         by_label = rows_of(distributions.paired(found, pair=(name, "c")))
         assert {title: one.values.tolist() for (title, _), one in by_label.items()} == {"A (ε = 2) − C": [-6, -6]}
-    with pytest.raises(distributions.Unpaired, match="no algorithm or curve 'd'"):
+    with pytest.raises(curves.NothingToDraw, match="no algorithm or curve 'd'"):
         distributions.paired(found, pair=("a", "d"))
-    with pytest.raises(distributions.Unpaired, match="have no game in common"):
+    with pytest.raises(curves.NothingToDraw, match="have no game in common"):
         distributions.paired(found, pair=("c", "c"))
 
 
