@@ -1,7 +1,6 @@
 """The game `best_arm`: how often learners stop and err, how long they take, and how long any learner must take."""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -70,15 +69,11 @@ def least_times(
     means = best_arm.means_of(adversary, setting)
     if setting.confidence is None or means is None or len(means) < 2:
         return None
-    return _lower(tuple(means.tolist()), setting.beta, epsilon, local)
-
-
-@cache
-def _lower(means: tuple[float, ...], beta: float, epsilon: float | None, local: bool) -> tuple[float, float]:
+    arms, beta = tuple(means.tolist()), setting.beta
     if epsilon is None:
-        found = times.characteristic_time(means) * times.binary_kl(beta)
+        found = times.characteristic_time(arms) * times.binary_kl(beta)
         return found, found
     if local:
-        found = times.local_lower_bound(means, epsilon, beta)
+        found = times.local_lower_bound(arms, epsilon, beta)
         return found, found
-    return times.lower_bound_2023(means, epsilon, beta), times.lower_bound(means, epsilon, beta)
+    return times.lower_bound_2023(arms, epsilon, beta), times.lower_bound(arms, epsilon, beta)
