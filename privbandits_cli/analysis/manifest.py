@@ -84,9 +84,8 @@ def _names(curve: Curve) -> dict[str, Any]:
         "algorithm": algorithm,
         "panel": curve.panel,
         **{name: getattr(curve.guarantee, name, None) for name in ("epsilon", "delta", "status")},
-        **(
-            {"theory": _theory(curve)} if own else {}
-        ),  # who draws it later may not have, or not trust, the users' files
+        # who draws it later may not have, or not trust, the users' files
+        **({"theory": _theory(curve)} if own else {}),
     }
 
 

@@ -97,8 +97,7 @@ def theory_between(
 
     def at(value: float) -> Theory | str:
         algorithm = {**first.parameters["algorithm"], against: value}
-        parameters = {**first.parameters, "algorithm": algorithm}
-        moved = replace(first, parameters=parameters, record={**first.record, "theory": None})
+        moved = replace(first, parameters={**first.parameters, "algorithm": algorithm})
         return theory_of(moved, np.array([max(first.rounds)], float), game)
 
     own = [float(curve.swept[against]) for curve in curves]

@@ -40,13 +40,7 @@ MEANINGS_OF_RHO = {"bandit": "zCDP", "contextual": "regulariser"}  # by game
 UNEVEN = "5 % and 95 % quantiles of trials that are heavy-tailed, lopsided or in groups"
 OF_SPREAD = "gini", "sd"  # bars that tell nothing of a long tail: quantiles replace them there
 BETWEEN = 64  # values of x at which theory is drawn
-CENTRES = {
-    "median_of_means": "median of means",
-    "mean": "mean",
-    "median": "median",
-    "cvar": "CVaR",
-    "quantile": "quantile",
-}
+CENTRES = {"median_of_means": "median of means", "cvar": "CVaR"}  # the others are written as in a config
 
 
 @dataclass(frozen=True)
@@ -205,8 +199,7 @@ def read(
 def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     """The lines of the curves; trust: the users' files that may be executed, if theory is drawn."""
     config, plot = found.config, found.plot
-    summary = config.get("summary", {})
-    chosen = Summary.model_validate(summary)
+    chosen = Summary.model_validate(config.get("summary", {}))
     bars = "tail" if chosen.tail else chosen.bars
     level = f"{LEVEL if chosen.level is None else chosen.level:g} " if chosen.tail else ""
     x = plot.against
@@ -233,7 +226,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     return Table(
         panels=panels,
         x_label=x_label + at,
-        centre=level + CENTRES[chosen.centre],
+        centre=level + CENTRES.get(chosen.centre, chosen.centre),
         bars=BARS[bars],
         plot=plot,
         wanted=found.wanted,
@@ -379,9 +372,8 @@ def _swept_lines(found: Curves, members: Sequence[Measured], bars: str, game: Ga
         if against not in first.swept:
             line = levelled(line, (min(values), max(values)))
         else:
-            between = (
-                "" if found.plot.placed or found.of_people else against
-            )  # the parameters between two such points are not known
+            # the parameters between two such points are not known
+            between = "" if found.plot.placed or found.of_people else against
             line = line if game is None else _with_theory(line, joined, game, between)
             line = _with_slope(line, joined) if found.plot.slopes and len(joined) > 1 else line
         lines.append(line)
