@@ -242,12 +242,10 @@ def two(a: Estimate, b: Estimate, independent: bool = False) -> Two:
     independent: whether all random numbers differ, as those of different seeds do. Else the regrets of the same trials
     are paired; and if the regrets of single trials are unknown, the covariance is the worst possible one.
     """
-    if a.trials and b.trials and (a.exact or b.exact):
+    if a.trials and b.trials and (independent or a.exact or b.exact):
         return Two(a, b, 0.0, "Welch")
     if not (a.trials and b.trials) or not math.isfinite(a.error + b.error):
         return Two(a, b, 0.0, "alone")
-    if independent:
-        return Two(a, b, 0.0, "Welch")
     if a.regrets and a.regrets.keys() == b.regrets.keys():
         x, y = (np.array([one.regrets[trial] for trial in a.regrets]) for one in (a, b))
         return Two(a, b, float(np.cov(x, y)[0, 1]) / a.trials, "paired")

@@ -9,7 +9,7 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.layout import PAGE
 from privbandits_cli.figures.mpl import Line2D, styled
 from privbandits_cli.figures.panel import fit
-from privbandits_cli.figures.plot import NOTE, SIZE, Figure, canvas, finish, line_styles
+from privbandits_cli.figures.plot import SIZE, Figure, canvas, finish, line_styles
 from privbandits_cli.figures.scales import spanning
 from privbandits_cli.figures.styles import Drawn, styles_of
 from privbandits_cli.figures.words import on_lines
@@ -53,7 +53,6 @@ def figure(profiles: Sequence[Profile], rounds: int = 1) -> Figure:
         handles = [Line2D([], [], **styles[Name(one.title)]) for one in profiles]
         texts = [on_lines(one.title, PAGE / COLUMNS - 0.6, SIZE) for one in profiles]
         notes = NOTES + (LOCAL if rounds == 1 else PEOPLE.format(rounds))
-        below = out.legend(handles, texts, loc="outside lower center", ncols=COLUMNS, title=notes, fontsize=SIZE)
-        below.get_title().set_fontsize(NOTE)
+        out.legend(handles, texts, loc="outside lower center", ncols=COLUMNS, title=notes, fontsize=SIZE)
         finish(out, [], 1, 1)
         return out
