@@ -116,9 +116,8 @@ def _promising(name: Name, curve: Measured) -> Name:
     """The name with the guarantee of a curve that has noise, in place of the notes on ε and δ that this repeats."""
     if NO_NOISE < (curve.record.get("epsilon") or 0.0) < math.inf:
         return name
-    brackets = curve.legend.brackets
-    notes = {key: note for each in brackets for key, note in each.items() if key in ("guarantee", "unit")}
-    said = {key: "" for each in name.brackets for key in each if f"{symbol(key)} = " in notes.get("guarantee", "")}
+    notes = {key: note for key, note in curve.legend.notes.items() if key in ("guarantee", "unit")}
+    said = {key: "" for key in name.notes if f"{symbol(key)} = " in notes.get("guarantee", "")}
     return name.revised(said).noted(notes)
 
 
@@ -219,8 +218,7 @@ def _of_a_person(curve: Measured) -> Measured:
 
     The ε of an algorithm that promises no privacy is another parameter, which stays.
     """
-    private = any("guarantee" in notes for notes in curve.legend.brackets)
-    if curve.people == 1 or "epsilon" not in curve.own or not private:
+    if curve.people == 1 or "epsilon" not in curve.own or "guarantee" not in curve.legend.notes:
         return curve
     found = curve.record.get("epsilon")
     return replace(curve, own=curve.own | {"epsilon": "inf" if found is None else str(found)})

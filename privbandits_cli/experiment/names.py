@@ -50,6 +50,11 @@ class Name(str):
         """The text with each pair of brackets on a line of its own."""
         return _joined("\n", self.base, self.brackets, self.suffix)
 
+    @property
+    def notes(self) -> dict[str, str]:
+        """The notes of all brackets by parameter."""
+        return {parameter: note for notes in self.brackets for parameter, note in notes.items()}
+
     def without(self, parameters: Collection[str]) -> "Name":
         """The name without the notes on these parameters."""
         return self.revised(dict.fromkeys(parameters, ""))

@@ -213,9 +213,9 @@ def shared_notes(lines: Sequence[Line]) -> tuple[dict[str, str], str]:
     """
     names = [line.label for line in lines]
     found: dict[str, str] = {}
-    for key in dict.fromkeys(key for name in names for notes in name.brackets for key in notes):
+    for key in dict.fromkeys(key for name in names for key in name.notes):
         bearers = [line for line in lines if key != "guarantee" or line.private]
-        texts = {note_of(line.label, key) for line in bearers}
+        texts = {line.label.notes.get(key, "") for line in bearers}
         left = {name.without([*found, key]) for name in names}
         if len(bearers) < 2 or "" in texts or len(left) < len(set(names)):
             continue
@@ -232,14 +232,9 @@ def unequal(lines: Sequence[Line]) -> str:
     """The range of the ε that labels state, if two names state different ones, by more than `EQUAL`; else empty."""
     stated: dict[str, list[float]] = {}
     for line in lines:
-        if line.guarantee and note_of(line.label, "guarantee"):
+        if line.guarantee and "guarantee" in line.label.notes:
             stated.setdefault(line.label.without(["guarantee", "epsilon"]), []).append(line.guarantee[0])
     least, most = ([end(own) for own in stated.values()] for end in (min, max))
     if all(max(ends) <= EQUAL * min(ends) for ends in (least, most) if ends):
         return ""
     return f"not equally private: ε from {at_most(min(least))} to {at_most(max(most))}"
-
-
-def note_of(name: Name, key: str) -> str:
-    """The note of a name on a parameter; empty if it has none."""
-    return next((notes[key] for notes in name.brackets if key in notes), "")
