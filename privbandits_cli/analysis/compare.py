@@ -4,8 +4,6 @@ In the game best_arm with a confidence, nearly all regrets are 0, so the mean ti
 """
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -179,8 +177,3 @@ def columns(a: Path, b: Path) -> list[str]:
             return [*names, "rows"]
         names |= {name: None for name in {**one, **other} if one.get(name) != other.get(name)}
     return list(names)
-
-
-def counts(differences: Sequence[Difference]) -> dict[Judgement, int]:
-    """The number of curves with each verdict."""
-    return dict(Counter(one.verdict for one in differences))

@@ -1,5 +1,6 @@
 """`check`, `compare`: results against claims, one run against another."""
 
+from collections import Counter
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -175,7 +176,7 @@ def compare(
             raise fail(f"{folder}: there is no {name}: give a results folder written by `run`")
     with reported(ValueError, OSError):
         found = comparing.compare(a, b, part)
-    verdicts = comparing.counts(found).keys()
+    verdicts = {one.verdict for one in found}
     doubts = [doubt for folder, name in ((a, "A"), (b, "B")) for doubt in provenance.doubts(folder, name)]
     differences = list(provenance.differences(a, b))
     columns = {name: comparing.columns(a / name, b / name) for name in ("summary.csv", "final.csv")}
@@ -201,11 +202,10 @@ def compare(
 def _print_differences(
     found: "Sequence[Difference]", tolerance: float, names: str, columns: "Mapping[str, Sequence[str]]"
 ) -> None:
-    from privbandits_cli.analysis.compare import counts
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.received import shown
 
-    verdicts = counts(found)
+    verdicts = Counter(one.verdict for one in found)
     if verdicts.keys() == {"identical"}:
         same = "have the same numbers" if any(columns.values()) else "are identical"
         print(shown(f"{names} {same}: {counted(len(found), 'curve')}"))

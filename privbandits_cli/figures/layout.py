@@ -1,7 +1,6 @@
 """The size of a figure in a paper, and the grid of its panels."""
 
 import math
-from collections.abc import Iterator
 
 COLUMN, PAGE = 3.3, 6.9  # inches: one column of a two-column paper, and both
 WIDTHS = {"one": COLUMN, "two": PAGE}
@@ -16,16 +15,11 @@ def letter(place: int, panels: int) -> str:
     return f"({chr(97 + place)}) " if 1 < panels <= 26 else ""
 
 
-def widths(panels: int, wanted: str | float | None) -> Iterator[float]:
+def widths(panels: int, wanted: str | float | None) -> list[float]:
     """The widths in inches to try, in this order: one panel fits in one column if its legend does."""
-    if isinstance(wanted, str):
-        yield WIDTHS[wanted]
-    elif wanted is not None:
-        yield wanted
-    else:
-        if panels == 1:
-            yield COLUMN
-        yield PAGE
+    if wanted is None:
+        return [COLUMN, PAGE] if panels == 1 else [PAGE]
+    return [WIDTHS[wanted] if isinstance(wanted, str) else wanted]
 
 
 def columns(panels: int, width: float) -> int:
