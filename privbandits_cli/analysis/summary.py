@@ -59,7 +59,9 @@ def summary_csv(plan: Plan, store: Store) -> str:
 
 def stopping_csv(plan: Plan, store: Store) -> str:
     """One row for each curve of the game best_arm: how long it took, and how often it was wrong."""
-    return _table(plan, ("trials", *STOPPING), _stopping_rows(plan, store))
+    found = played(plan, store)
+    rows = (_described(plan, curve, trials) | stopping.of_curve(curve, x) for curve, trials, x in found)
+    return _table(plan, ("trials", *STOPPING), rows)
 
 
 def _table(plan: Plan, numbers: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:
@@ -91,14 +93,9 @@ def _answers(found: best_arm.Outcomes) -> Iterator[list[Any]]:
         yield [pulls, answer, float(regret)] if answer >= 0 else [pulls, "", ""]
 
 
-def _stopping_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
-    for curve, trials, x in played(plan, store):
-        yield _described(plan, curve) | {"trials": len(trials)} | stopping.of_curve(curve, x)
-
-
 def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
     for curve, trials, x in played(plan, store):
-        shared, rounds = _described(plan, curve) | {"trials": len(trials)}, curve.checkpoints.tolist()
+        shared, rounds = _described(plan, curve, trials), curve.checkpoints.tolist()
         if stops(plan):
             rows = stopping.at_checkpoints(curve, best_arm.outcomes(x))
         else:
@@ -119,10 +116,10 @@ def _lower_bound(plan: Plan, curve: Curve) -> dict[str, Floats]:
     return {} if lower is None else {over: lower}
 
 
-def _described(plan: Plan, curve: Curve) -> dict[str, Any]:
-    """The columns of a curve's names, with its parameters."""
+def _described(plan: Plan, curve: Curve, trials: Trials) -> dict[str, Any]:
+    """The columns of a curve's names, with its parameters and the number of its trials."""
     parameters = json.dumps(curve.parameters(), separators=(",", ":"), ensure_ascii=False)
-    return _shared(plan, curve) | {"parameters": parameters}
+    return _shared(plan, curve) | {"parameters": parameters, "trials": len(trials)}
 
 
 def summarised(plan: Plan, trials: Trials, x: Floats) -> dict[str, Floats]:
