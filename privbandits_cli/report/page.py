@@ -26,14 +26,12 @@ def page(report: ReportData, script: str, listed: bool = False) -> str:
 
     script: the address of plotly's JavaScript; listed: the index of all experiments is one folder up.
     """
+    shown, others = sheet(report.table), (report.distribution, report.pairs)
     style_of: dict[str, Style] = {}
-    others = [figure.drawn for figure in (report.distribution, report.pairs) if figure]
-    for curves in others:
-        style_of |= styles_of(curves)
-    shown = sheet(report.table)
+    for figure in filter(None, others):
+        style_of |= styles_of(figure.drawn)
     style_of |= shown.styles  # those of the picture
-    figures = [_figure(shown, report.partial)]
-    figures += [_distribution(each, style_of, report) for each in (report.distribution, report.pairs)]
+    figures = [_figure(shown, report.partial), *(_distribution(each, style_of, report) for each in others)]
     slopes = [
         f"{title}: {line.label}: {line.slope_text()}"
         for title, lines in report.table.panels.items()
