@@ -21,7 +21,8 @@ import yaml
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curves
 from privbandits_cli.analysis.estimates import Estimate
-from privbandits_cli.analysis.measured import SAME, Measured
+from privbandits_cli.analysis.measured import Measured
+from privbandits_cli.experiment.consistency import GAME
 from privbandits_cli.games.bandit import Adversary, Setting
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
@@ -247,7 +248,7 @@ def _own(parameters: Mapping[str, Any], *without: str) -> dict[str, Any]:
 
 def _key(read: Curves, curve: Measured) -> str:
     """The key of a curve's instance: its game, its adversary with parameters, and its rounds."""
-    game = {name: read.config.get(name) for name in SAME if name not in ("horizon", "planned_horizon", "seed")}
+    game = {name: read.config.get(name) for name in GAME if name not in ("horizon", "planned_horizon")}
     game |= {name: x for name, x in curve.of_game.items() if name in ("set", "dimension", "confidence")}
     foe = _own(curve.parameters["adversary"], read.plot.worst)
     return json.dumps([game, curve.adversary, foe, read.plot.worst, max(curve.rounds)], sort_keys=True)

@@ -20,7 +20,6 @@ import numpy as np
 
 from privbandits_cli.numerics.types import Floats
 
-How = Literal["alone", "paired", "Welch", "unpaired"]
 T = TypeVar("T")
 
 
@@ -123,7 +122,7 @@ class Two:
     a: Estimate
     b: Estimate
     covariance: float  # of the two values
-    how: How
+    how: Literal["alone", "paired", "Welch", "unpaired"]
 
     @property
     def exact(self) -> bool:

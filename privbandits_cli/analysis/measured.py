@@ -28,9 +28,6 @@ from privbandits_cli.experiment.variants import flat
 Identity = tuple[str, ...]
 AGAIN = "run the experiment again"
 
-# The keys, besides players and trials, that must be unchanged for the numbers to belong to this experiment.
-SAME = (*GAME, "seed")
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -191,6 +188,6 @@ def foreign(folder: Path, experiment: Experiment) -> str:
     if not config:
         return "it has no config.yaml that says what was played"
     mine = experiment.keys.model_dump(exclude_none=True)
-    keys = [key for key in SAME if key not in foreign_keys(experiment.keys)]
+    keys = [key for key in (*GAME, "seed") if key not in foreign_keys(experiment.keys)]  # players are compared later
     other = [key for key in keys if not alike(config.get(key), mine.get(key))]
     return f"it was played with another {' and '.join(other)}" if other else ""

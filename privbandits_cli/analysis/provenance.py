@@ -8,7 +8,6 @@ from typing import Any
 from privbandits_cli.analysis.folder import TABLES, file_sha256, read_manifest
 
 COMMIT = re.compile("[0-9a-f]{40}")
-Manifest = Mapping[str, Any]
 # What may differ between two runs: a word for it, and where the manifest has it.
 FACTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("seed", ("seed",)),
@@ -60,12 +59,12 @@ def differences(a: Path, b: Path) -> Iterator[str]:
         yield f"The runs differ in {'; '.join(told)}."
 
 
-def _files(made: Manifest) -> str:
+def _files(made: Mapping[str, Any]) -> str:
     """The users' files, each with the beginning of its digest."""
     return ", ".join(f"{each['name']} {each['sha256'][:12]}" for each in made.get("included", [])) or "none"
 
 
-def _at(made: Manifest, path: tuple[str, ...]) -> Any:
+def _at(made: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     found: Any = made
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None

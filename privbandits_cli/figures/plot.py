@@ -58,7 +58,6 @@ LEFT = 0.38  # inches left of a panel, at least: its numbers and the name of its
 MARKER = 3.0  # points: the size of most markers, as in the style of all figures
 NARROW = 1.15  # inches: a panel with labels at the ends of its lines is at least as wide
 WATERMARK: dict[str, Any] = {"rotation": 30, "fontsize": 26, "color": "#b00000", "alpha": 0.35, "zorder": 10}
-Place = Literal["ends", "cell", "below"]  # where the names of the lines are
 
 
 class Figure(AnyFigure):
@@ -150,7 +149,7 @@ def _below(picture: Picture, width: float, high: float) -> Figure:
     return out
 
 
-def _drawn(picture: Picture, width: float, high: float, place: Place) -> Figure | None:
+def _drawn(picture: Picture, width: float, high: float, place: Literal["ends", "cell", "below"]) -> Figure | None:
     """The figure with the names of its lines in this place; None if they do not fit there.
 
     high: the height in inches, unless the config gives one.
@@ -286,7 +285,7 @@ def _width(text: str) -> float:
     return max(inches(line, SIZE) for line in text.split("\n")) + HANDLE
 
 
-def colour_bar(out: AnyFigure, axes: Sequence[Axes], sweep: Sweep, name: str) -> None:
+def colour_bar(out: Figure, axes: Sequence[Axes], sweep: Sweep, name: str) -> None:
     """The scale of the shades of a sweep, beside all panels; name: the algorithm's."""
     norm = (LogNorm if sweep.log else Normalize)(*sweep.ends)
     colours = LinearSegmentedColormap.from_list("", [shade(sweep.colour, k / 20) for k in range(21)])
@@ -321,7 +320,7 @@ def line_styles(styles: Mapping[str, Style]) -> Styles:
     }
 
 
-def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> None:
+def finish(out: Figure, spare: Iterable[Axes], done: int, wanted: int) -> None:
     """Blank the spare cells, mark an incomplete figure across its face, and lay it out once, for all formats.
 
     Warns of signs that the font lacks.
@@ -338,7 +337,7 @@ def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> Non
     out.set_layout_engine("none")
 
 
-def save(drawn: AnyFigure, folder: Path, name: str, formats: Sequence[str], style: str = "") -> list[Path]:
+def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str], style: str = "") -> list[Path]:
     """Write the figure, byte for byte the same each time; raises ValueError on an unknown format or pgf without TeX."""
     unknown = [kind for kind in formats if kind not in KNOWN]
     if unknown:

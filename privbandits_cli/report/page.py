@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 GLYPHS = dict(zip("os^DvPX*<>ph", "●■▲◆▼✚✖★◀▶⬟⬢", strict=True))
-Figure = dict[str, Any]
 
 
 def page(report: ReportData, script: str, listed: bool = False) -> str:
@@ -68,7 +67,7 @@ def _template(name: str) -> "Template":
     return environment.get_template(name)
 
 
-def _figure(shown: Sheet, partial: str) -> Figure:
+def _figure(shown: Sheet, partial: str) -> dict[str, Any]:
     return {
         "panels": {title: plots.line_plot(title, shown, partial) for title in shown.panels},
         "labels": {line.label: shown.texts[line.label] for line in shown.table.lines},
@@ -77,7 +76,7 @@ def _figure(shown: Sheet, partial: str) -> Figure:
     }
 
 
-def _distribution(figure: Distributions | None, style_of: dict[str, Style], report: ReportData) -> Figure:
+def _distribution(figure: Distributions | None, style_of: dict[str, Style], report: ReportData) -> dict[str, Any]:
     if figure is None:
         return {}
     panels = {title: plots.distribution_plot(title, figure, style_of, report.partial) for title in figure.panels}
