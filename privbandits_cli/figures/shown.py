@@ -202,7 +202,7 @@ def _path(line: Line, regret: Floats, rate: Rate | None, points: Ints) -> Path:
         assert theory.bound is not None
         fine = theory.bound
     else:
-        fine = theory.rates[next(k for k, other in enumerate(line.rates) if other is rate)].regret
+        fine = next(one.regret for one in theory.rates if one.name == rate.name)
     return Path(x, np.where(fine > 0, fine, np.nan), np.searchsorted(x, line.x[points]))
 
 
