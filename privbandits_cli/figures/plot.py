@@ -39,7 +39,7 @@ from privbandits_cli.figures.table import Table
 from privbandits_cli.figures.words import escaped, on_lines, wrapped
 
 FORMATS = ("pdf", "png", "svg")  # those of the package's own figures
-KNOWN = (*FORMATS, "pgf")
+UNDATED = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}, "pgf": None}  # metadata
 PRINT = 300  # dots per inch in a file
 SCREEN = 170.0  # dots per inch in a notebook, where letters of 7 points are then as high as those of the page
 PAGE = 900.0  # dots: the width of a notebook's page
@@ -339,17 +339,16 @@ def finish(out: Figure, spare: Iterable[Axes], done: int, wanted: int) -> None:
 
 def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str], style: str = "") -> list[Path]:
     """Write the figure, byte for byte the same each time; raises ValueError on an unknown format or pgf without TeX."""
-    unknown = [kind for kind in formats if kind not in KNOWN]
+    unknown = [kind for kind in formats if kind not in UNDATED]
     if unknown:
-        raise ValueError(f"unknown format '{unknown[0]}'{suggestion(unknown[0], KNOWN)}")
+        raise ValueError(f"unknown format '{unknown[0]}'{suggestion(unknown[0], UNDATED)}")
     paths = []
-    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}, "pgf": None}
     with styled(style=style):
         for kind in formats:
             paths.append(folder / f"{name}.{kind}")
             content = io.BytesIO()
             try:
-                drawn.savefig(content, format=kind, metadata=undated[kind])
+                drawn.savefig(content, format=kind, metadata=UNDATED[kind])
             except (OSError, RuntimeError) as error:
                 if kind == "pgf":  # matplotlib lets TeX measure its texts
                     raise ValueError(f"pgf needs a TeX system: {error}") from error
