@@ -7,7 +7,7 @@ wins. Here numbers follow YAML 1.2, powers such as `2^18` are numbers as well, a
 import math
 import re
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -96,26 +96,15 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (PyYAML's own shape)
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.depth = self.composed = 0
-        self.sizes: dict[str | None, int] = {}  # anchor -> the number of its values
+    depth = composed = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """The next node; an alias is the node of its anchor, whose values count again."""
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        if self.check_event(yaml.AliasEvent) and event.anchor in self.anchors:
-            if self.anchors[event.anchor].end_mark is None:  # it is not finished yet
-                raise _Refused(problem=f"the anchor '{event.anchor}' refers to itself", problem_mark=event.start_mark)
-            self.composed += self.sizes[event.anchor]
-        before = self.composed
+        """The next node; an alias is one node here, and `_plain` counts the values that it repeats."""
         self.composed += 1
-        _refuse_excess(self.depth, self.composed, event.start_mark)
+        _refuse_excess(self.depth, self.composed, self.peek_event().start_mark)  # type: ignore[no-untyped-call]
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
-        if event.anchor not in self.sizes:
-            self.sizes[event.anchor] = self.composed - before
         return node
 
 
@@ -215,11 +204,6 @@ def _control(sign: str) -> str:
     return f"the text holds the control character {shown(sign)}: leave it out"
 
 
-@lru_cache(maxsize=1)  # `validate` reads a config twice
-def _composed(text: str) -> yaml.Node | None:
-    return _Loader(text).get_single_node()
-
-
 def parse(text: str, path: str) -> Document:
     """Read a document; a syntax error becomes an error like any other."""
     document = Document(path, text)
@@ -227,7 +211,7 @@ def parse(text: str, path: str) -> Document:
         document.errors.append(Error((), f"a config has at most {LONGEST:,} characters: this one is longer"))
         return document
     try:
-        node = _composed(text)
+        node = _Loader(text).get_single_node()
         document.data = {} if node is None else _plain(node, (), document)
     except yaml.YAMLError as error:
         document.data = None

@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
 
 from privbandits_cli.games.players import Game
 
@@ -12,17 +11,6 @@ LEVEL = 0.95  # of `centre: cvar` and `quantile`
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-Arms = Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2", "means"]
-
-
-def several(arms: Any) -> Any:
-    """A number of arms; an error that says what to write for one arm."""
-    if arms == 1:
-        test = "to test one mean by dp_sprt in the game best_arm, write `arms: means`, and one mean in the adversary"
-        raise PydanticCustomError("arms", f"should be 2 or more: {test}")
-    return arms
 
 
 class Grid(_Section):
@@ -167,7 +155,7 @@ class Keys(_Section):
     planned_horizon: Rounds | None = Field(
         None, description="game contextual: tune everything for this longer horizon, and simulate up to `horizon`"
     )
-    arms: Annotated[Arms, BeforeValidator(several)] = Field(
+    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2", "means"] = Field(
         4,
         description="K of the games bandit and best_arm; k of the game contextual, where it may also be `d^2`. In the "
         "game best_arm it may be `means`: each adversary has as many arms as it lists means",

@@ -86,7 +86,7 @@ def test_each_error_is_reported_at_its_place(tmp_path, change, place, words):
         ("algorithms: {name: exp3_tau, tau: corollary_3.3, epsilon: 1e-200}", "greater than or equal to"),
         ("algorithms: {name: dp_exp3_lap, epsilon: 1e-320}", "greater than or equal to"),
         ("adversary: {name: switching_costs, sigma: .inf}", "less than or equal to"),
-        ("algorithms: &a [*a]", "refers to itself"),
+        ("algorithms: &a [*a]", "nested more than 20 levels deep"),
         ("checkpoints: [1.5]", "checkpoints[0] should be an integer"),
         ("algorithms: {name: exp3, gamma: 50%}", "gamma should be a number, got '50%': write 0.5"),
         ("algorithms: {name: exp3, gamma: $5}", "gamma should be a number, got '$5': write 5"),
