@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from privbandits_cli.actions.privacy import choices, for_a_person, promised
+from privbandits_cli.algorithms import uniform
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.format import amount
-from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import Size, sized
+from privbandits_cli.experiment.variants import single
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.loader import GAMES
@@ -157,19 +157,12 @@ def search(
     """The least ε of a named algorithm for a target; adversary: its name and its parameters.
 
     rounds_per_person: ε is that of a person who is in at most so many rounds.
-    Raises KeyError for an unknown name, ValueError if the two cannot meet or a parameter is wrong.
+    Raises KeyError for an unknown name or a wrong parameter, ValueError if the two cannot meet.
     """
-    named = adversary["name"]
-    if named not in registry.names("adversaries"):
-        hint = suggestion(named, registry.names("adversaries"), registry.shown("adversaries"))
-        raise KeyError(f"unknown adversary '{named}'{hint}" if named else "name the adversary with --against")
-    try:
-        foe = registry.rebuilt("adversaries", adversary)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{named}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if not adversary["name"]:
+        raise KeyError("name the adversary with --against")
+    foe = single(registry, "adversaries", adversary)
     assert isinstance(foe, Adversary)
-
     at = partial(choices, registry, name, base, delta=delta, horizon=size.horizon)
     foe, setting = met(at(GRID[0])["certified"], foe, size)
     people = setting._replace(rounds_per_person=min(rounds_per_person, int(setting.horizon)))
@@ -182,7 +175,7 @@ def search(
     if people != setting and 0 < found.epsilon < math.inf and (best := choose(found.epsilon)) is not None:
         found = replace(found, of_round=promised(best, setting, delta))
     if foe.game == "bandit":
-        uniform = registry.rebuilt("algorithms", {"name": "uniform"})
-        assert isinstance(uniform, Algorithm)
-        found = replace(found, guess=measured(lambda epsilon: uniform, foe, setting, trials, seed)(0.0).regret)
+        found = replace(
+            found, guess=measured(lambda epsilon: uniform.Parameters(), foe, setting, trials, seed)(0.0).regret
+        )
     return replace(found, doubts=tuple(doubts(target, found)))

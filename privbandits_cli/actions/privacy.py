@@ -13,10 +13,9 @@ from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import misfit, suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.settings import Size, swept, swept_notes
-from privbandits_cli.experiment.variants import Variant, flat
+from privbandits_cli.experiment.variants import Variant, flat, single
 from privbandits_cli.figures.profile import Profile
 from privbandits_cli.games.guards import check_promise
-from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 from privbandits_cli.plugins.registry import Registry
 
@@ -189,12 +188,11 @@ def choices(
     Raises KeyError for an unknown name or an algorithm without a privacy parameter.
     """
     if name not in registry.names("algorithms"):
-        raise KeyError(f"unknown algorithm '{name}'" + _suggestion(registry, name))
+        hint = suggestion(name, registry.names("algorithms"), registry.shown("algorithms"))
+        raise KeyError(f"unknown algorithm '{name}'" + hint)
     model = registry.find("algorithms", name)
     assert issubclass(model, Algorithm)
-    if base is not None and base not in registry.names("algorithms"):
-        raise KeyError(f"unknown base '{base}'" + _suggestion(registry, base))
-    given: dict[str, Parameters] = {} if base is None else {"base": registry.find("algorithms", base)()}
+    given = {} if base is None else {"base": single(registry, "algorithms", {"name": base})}
     if base is not None and "base" not in model.model_fields:
         raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
     if base is not None and (message := misfit(registry, model, "base", given["base"])):
@@ -237,10 +235,6 @@ def promised(algorithm: Algorithm, setting: Setting, delta: float) -> float:
     ready = algorithm.tuned(setting)
     found = ready.promise(setting, delta if ready.stated_delta(setting) else None)
     return math.inf if found is None else found.epsilon
-
-
-def _suggestion(registry: Registry, name: str) -> str:
-    return suggestion(name, registry.names("algorithms"), registry.shown("algorithms"))
 
 
 def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str, Any]:

@@ -10,10 +10,9 @@ import numpy as np
 
 from privbandits_cli.accounting.rounding import short
 from privbandits_cli.experiment.config import ConfigError, keys_of, located, shipped
-from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import Size
-from privbandits_cli.experiment.variants import variants
+from privbandits_cli.experiment.variants import single
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
@@ -154,7 +153,8 @@ def _shown(
     required = [name for name, field in model.model_fields.items() if field.is_required()]
     for some in (required, [*required, "epsilon"]):
         values = {name: EXAMPLE[name] for name in some} | dict(given)
-        parameters = _made(registry, kind, model, values)
+        parameters = single(registry, kind, {"name": model.__module__.rpartition(".")[2], **values})
+        assert isinstance(parameters, Adversary | Algorithm)
         setting = size.setting(parameters)
         unfit = list(parameters.errors(setting))
         if not unfit or isinstance(parameters, Adversary):
@@ -168,21 +168,6 @@ def _chosen(parameters: Parameters) -> list[str]:
     """The names of the parameters that do not have their defaults."""
     every = type(parameters).model_fields.items()
     return [name for name, field in every if field.is_required() or getattr(parameters, name) != field.default]
-
-
-def _made(registry: Registry, kind: Kind, model: type[Parameters], values: dict[str, Any]) -> Adversary | Algorithm:
-    """A player with these parameters; KeyError if they are wrong, or several."""
-    name = model.__module__.rpartition(".")[2]
-    errors: list[Error] = []
-    made = variants(registry, kind, {"name": name, **values}, (), errors)
-    if errors:
-        place = ".".join(map(str, errors[0].loc))
-        raise KeyError(f"{name}: {place}: {errors[0].message}")
-    if len(made) > 1:
-        raise KeyError(f"{name}: these are several values: show them one by one")
-    parameters = made[0].parameters
-    assert isinstance(parameters, Adversary | Algorithm)
-    return parameters
 
 
 def plain(value: Any) -> str:

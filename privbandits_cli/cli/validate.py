@@ -29,7 +29,7 @@ def validate(
     """
     from privbandits_cli.cli.terminal import notes
     from privbandits_cli.engine import rehearsal
-    from privbandits_cli.experiment.config import ConfigError, load, placed
+    from privbandits_cli.experiment.config import ConfigError, load
     from privbandits_cli.experiment.patience import Patience
     from privbandits_cli.experiment.plan import make_plan
 
@@ -49,7 +49,7 @@ def validate(
                 from privbandits_cli.figures.mpl import missing_font
 
                 if missing := missing_font(font):
-                    print(fitted(placed(config, overrides, ("plot", "font"), f"warning: {missing}")), file=sys.stderr)
+                    print(fitted(f"{config}: warning: {missing}"), file=sys.stderr)
         except ConfigError as error:
             errors[str(config)] = error.errors
         if not patience.left:

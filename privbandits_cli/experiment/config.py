@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from privbandits_cli.data.files import PlaysActions
 from privbandits_cli.experiment import consistency, settings
 from privbandits_cli.experiment.claims import Claim, Known, claims
-from privbandits_cli.experiment.document import LONGEST, Document, Error, Loc, override, parse
+from privbandits_cli.experiment.document import LONGEST, Document, Error, override, parse
 from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import FOLDER, Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
@@ -146,14 +146,6 @@ def load(
     if document.errors or experiment is None:
         raise _refused(document)
     return experiment
-
-
-def placed(path: Path, overrides: Sequence[str], loc: Loc, message: str) -> str:
-    """A message about a place of a valid config, ready to print."""
-    document = _read(located(path))
-    for item in overrides:
-        override(document, item)
-    return document.render(Error(loc, message))
 
 
 def keys_of(path: Path) -> Keys:

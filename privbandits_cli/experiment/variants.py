@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from privbandits_cli.experiment.document import Error, Loc
+from privbandits_cli.experiment.document import Error, Loc, dotted
 from privbandits_cli.experiment.errors import DRAWN, ENOUGH, misfit, missing, short, suggestion, translated
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.games.parameters import Parameters
@@ -100,6 +100,17 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
             if len(errors) > ENOUGH:
                 break
     return out
+
+
+def single(registry: Registry, kind: Kind, entry: Mapping[str, Any]) -> Parameters:
+    """The player of an entry with one value for each parameter; KeyError if it is wrong, or has several."""
+    errors: list[Error] = []
+    made = variants(registry, kind, dict(entry), (), errors)
+    if errors:
+        raise KeyError(f"{entry['name']}: {dotted(errors[0].loc)}: {errors[0].message}")
+    if len(made) > 1:
+        raise KeyError(f"{entry['name']}: these are several values: give one of them")
+    return made[0].parameters
 
 
 def flat(described: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -299,9 +299,7 @@ def test_validate_warns_of_a_font_that_is_not_installed(small):
     small.write_text(SMALL + "plot: {font: Nonsense}\n")
     result = call("validate", small)
     assert result.exit_code == 0 and result.stdout == f"{small}: ok\n"
-    line = len(SMALL.splitlines()) + 1
-    assert result.stderr.startswith(f"{small}:{line}:14: warning: no font is called 'Nonsense' here: give another")
-    assert "override 'plot.font=None': warning: " in call("validate", small, "plot.font=None").stderr
+    assert result.stderr.startswith(f"{small}: warning: no font is called 'Nonsense' here: give another")
     assert not call("validate", small, "plot.font=DejaVu Sans").stderr
 
 
@@ -429,7 +427,7 @@ def test_tune():
     assert "certified: {name: dp_exp3_lap, epsilon: 1.0" in call("tune", "dp_exp3_lap", "--epsilon", "1").stdout
     assert "--base" in call("tune", "mini_batch", "--epsilon", "1").stderr
     assert call("tune", "dp_lambda_lap", "--epsilon", "1", "--base", "tsallis_inf").exit_code == 0
-    assert "unknown base" in call("tune", "mini_batch", "--epsilon", "1", "--base", "nope").stderr
+    assert "unknown algorithm 'nope'" in call("tune", "mini_batch", "--epsilon", "1", "--base", "nope").stderr
     for words in (["exp3", "--epsilon", "1"], ["nonsense", "--epsilon", "1"], ["exp3_tau", "--epsilon", "0"]):
         assert call("tune", *words).exit_code == 2
     for shown in (call("tune", "dp_ftrl", "--epsilon", "1"), call("show", "dp_ftrl", "counter=k_ary")):
@@ -490,7 +488,7 @@ def test_show_and_privacy_print_what_the_parameters_imply(given, shown):
     [
         ("calibratin=code", "unknown key 'calibratin', did you mean 'calibration'?"),
         ("code", "write it as NAME=VALUE, for example epsilon=0.5"),
-        ("epsilon=[1, 2]", "these are several values: show them one by one"),
+        ("epsilon=[1, 2]", "these are several values: give one of them"),
         ("epsilon=-1", "epsilon"),
     ],
 )

@@ -37,7 +37,7 @@ def test_each_adversary_may_have_as_many_arms_as_it_lists_means(tmp_path):
     [
         ("means: [0.6, 0.4]", "means: C2", "`arms: means` needs a list of means: give bernoulli one"),
         ("arms: means", "arms: d^2", "'d^2' is for the game contextual: give a number"),
-        ("arms: means", "arms: 1", "write `arms: means`, and one mean in the adversary, got 1"),
+        ("arms: means", "arms: 1", "or should be 'd^2' or 'means', got 1"),
         ("means: [0.6, 0.4]", "means: [0.6]", "dp_tt compares arms, and there is only one: give two means or more"),
         ("game: best_arm\nconfidence: 0.9", "game: bandit", "'means' is for the game best_arm: give a number"),
     ],
