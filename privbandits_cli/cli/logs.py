@@ -1,9 +1,6 @@
 """`evaluate`: what a policy would have earned on a log of decisions."""
 
-import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -68,7 +65,7 @@ def evaluate(
         check_new(out, "--csv")
         if out.exists() and out.samefile(log):
             raise fail(f"{out}: this is the log: give --csv another file")
-    with reported(ValueError, OSError), _options_named():
+    with reported(ValueError, OSError):
         found = logs.evaluate(str(log), policy, columns, confidence=confidence, features=chosen)
     if as_json:
         print(dumps(found._asdict()))
@@ -79,19 +76,3 @@ def evaluate(
         text = csv_text([table.columns, *(row.values() for row in table)])
         write_atomically(out.resolve() if out.is_file() else out, text.encode())  # if it is a link, write its target
         print(f"wrote {shown(str(out))}", file=sys.stderr if as_json else None)
-
-
-@contextmanager
-def _options_named() -> Iterator[None]:
-    """Name this command's options where a message names the keys of a config: `--action item` for `action: item`."""
-    try:
-        yield
-    except ValueError as error:
-        options = re.sub(r"`(action|reward|propensity)(?:: ([^`]+))?`", lambda key: _option(*key.groups()), str(error))
-        if options == str(error):  # which may come from a policy's file, and knows its line
-            raise
-        raise ValueError(options) from error
-
-
-def _option(key: str, value: str | None) -> str:
-    return f"`--{key} {value}`" if value else f"`--{key}`"

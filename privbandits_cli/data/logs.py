@@ -136,13 +136,13 @@ def _own(path: str, names: Sequence[str], given: tuple[str | None, ...]) -> tupl
         if not any(other.lower() in known for known in NAMES.values() for other in names):
             check_header(path, names)
         if name:
-            raise ValueError(f"{path}: no column is called {name!r}: `{role}` is one of {', '.join(names)}")
+            raise ValueError(f"{path}: no column is called {name!r}: the {role} is one of {', '.join(names)}")
         elif fit:
-            raise ValueError(f"{path}: {' and '.join(fit)} may all be the {role}: name it, `{role}: {fit[0]}`")
+            raise ValueError(f"{path}: {' and '.join(fit)} may all be the {role}: name one of them as `{role}`")
         else:
             hint = "; if all K actions were equally likely, add a column with 1/K" if role == "propensity" else ""
             what = f"no column of {', '.join(names)} is called {' or '.join(known)}"
-            raise ValueError(f"{path}: {what}: name the {role}, `{role}: ...`{hint}")
+            raise ValueError(f"{path}: {what}: name one of them as `{role}`{hint}")
     if len({*found}) < 3:
         raise ValueError(f"{path}: action, reward and propensity are three columns, got {', '.join(found)}")
     return found[0], found[1], found[2]

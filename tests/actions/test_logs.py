@@ -85,9 +85,9 @@ def test_the_command_prints_and_writes_what_is_right_by_hand():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "name the action, `--action ...`"),
-        (["--action", "y"], "name the propensity, `--propensity ...`"),
-        (["--action", "z"], "no column is called 'z': `--action` is one of x, y, click"),
+        ([], "name one of them as `action`"),
+        (["--action", "y"], "name one of them as `propensity`"),
+        (["--action", "z"], "no column is called 'z': the action is one of x, y, click"),
     ],
 )
 def test_the_command_names_its_options(words, said):
@@ -237,7 +237,7 @@ def test_columns_are_named():
     assert "call it" not in call("own.csv", "--policy", "mine.py", *words).stderr
     assert call("own.csv", "--policy", "mine.py", *words).stdout == call("log.csv", "--policy", "mine.py").stdout
     refused = call("own.csv", "--policy", "mine.py")
-    assert refused.exit_code == 2 and "name the action, `--action ...`" in refused.stderr
+    assert refused.exit_code == 2 and "name one of them as `action`" in refused.stderr
 
 
 @pytest.mark.parametrize(

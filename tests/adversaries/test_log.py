@@ -228,9 +228,9 @@ WRONG = {
     "unlikely to serve 2000 rounds: set `horizon: ": ("horizon: 300", "horizon: 2000"),
     "cannot be read: No such file or directory": ("ads.csv", "none.csv"),
     "is not the file that was played": ("path: ads.csv", "path: ads.csv, sha256: abc"),
-    "no column is called 'advert': `action` is one of x, y, action": ("ads.csv", "ads.csv, action: advert"),
-    "name the propensity, `propensity: ...`; if all K": ("ads.csv", "none.csv", "x,y,action,reward,logged"),
-    "arm and action may all be the action: name it, `action: arm`": (
+    "no column is called 'advert': the action is one of x, y, action": ("ads.csv", "ads.csv, action: advert"),
+    "name one of them as `propensity`; if all K": ("ads.csv", "none.csv", "x,y,action,reward,logged"),
+    "arm and action may all be the action: name one of them as `action`": (
         "ads.csv", "none.csv", "x,arm,action,reward,p"
     ),
     "row 1 has 2 in column 'p': a probability is above 0": ("ads.csv", "none.csv", "x,a,r,p\n1,b,1,2\n2,c,1,.5"),
