@@ -142,8 +142,9 @@ def question(
     if rounds < 1:
         raise ValueError(f"rounds_per_person {rounds} must be 1 or more: how many rounds one person is in, at most")
     if not 0 < delta < 0.5:
-        hint = percent(delta) or "0.05 means that 5 % of such studies may err"
-        raise ValueError(f"delta {exact(delta)} must be above 0 and below 0.5: {hint}")
+        raise ValueError(
+            f"delta {exact(delta)} must be above 0 and below 0.5: 0.05 means that 5 % of such studies may err"
+        )
     made = (
         _test(gap, delta, null, alternative) if arms == 1 else _comparison(arms, gap, delta, centre, null, alternative)
     )
@@ -158,8 +159,7 @@ def _comparison(
     if gap is None:
         raise ValueError("gap is missing: give the smallest lead that matters, such as 0.05 for 5 percentage points")
     if not 0 < gap < 1:
-        hint = percent(gap) or "0.05 means a lead of 5 percentage points"
-        raise ValueError(f"gap {exact(gap)} must be above 0 and below 1: {hint}")
+        raise ValueError(f"gap {exact(gap)} must be above 0 and below 1: 0.05 means a lead of 5 percentage points")
     half = 0.5 * gap
     if not half - 1e-12 <= centre <= 1 - half + 1e-12:
         raise ValueError(
@@ -178,9 +178,7 @@ def _test(gap: float | None, delta: float, null: float | None, alternative: floa
         raise ValueError("one arm needs null and alternative, two rates to tell apart, such as 0.1 and 0.12")
     for name, value in (("null", null), ("alternative", alternative)):
         if not 0 < value < 1:
-            raise ValueError(
-                f"{name} {exact(value)} must be above 0 and below 1{': ' * bool(percent(value))}{percent(value)}"
-            )
+            raise ValueError(f"{name} {exact(value)} must be above 0 and below 1: 0.12 means 12 %")
     if null >= alternative:
         hint = "give a larger alternative"
         if null > alternative:
@@ -194,11 +192,6 @@ def _resolve(what: str, lead: float, mean: float) -> None:
     """ValueError if a study of this lead needs more users than there are people: rounding spoils their number."""
     if mean * (1 - mean) > BEYOND * lead**2:
         raise ValueError(f"{what} takes more users than there are people: give a larger one")
-
-
-def percent(value: float) -> str:
-    """What to write for a percentage: `write 0.05 for 5 %`."""
-    return f"write {round(value / 100, 12):g} for {value:g} %" if 1 <= value < 100 else ""
 
 
 def privacy(epsilon: float | None) -> float:

@@ -198,20 +198,20 @@ def test_shares_are_not_rounded_up():
 
 
 ERRORS = [
-    ((5, 5.0, 0.05), {}, "gap 5 must be above 0 and below 1: write 0.05 for 5 %"),
+    ((5, 5.0, 0.05), {}, "gap 5 must be above 0 and below 1: 0.05 means a lead of 5 percentage points"),
     ((5, 0.0, 0.05), {}, "gap 0 must be above 0 and below 1: 0.05 means a lead of 5 percentage points"),
     ((2, 1e-9, 0.05), {}, "gap 1e-09 takes more users than there are people: give a larger one"),
     ((1, None, 0.05), {"null": 0.1, "alternative": 0.1 + 1e-10}, "takes more users than there are people"),
     ((5, None, 0.05), {}, "gap is missing: give the smallest lead that matters"),
     ((5, 0.05, 0.5), {}, "delta 0.5 must be above 0 and below 0.5"),
-    ((5, 0.05, 5.0), {}, "delta 5 must be above 0 and below 0.5: write 0.05 for 5 %"),
+    ((5, 0.05, 5.0), {}, "delta 5 must be above 0 and below 0.5: 0.05 means that 5 % of such studies may err"),
     ((5, 0.05, 0.05), {"centre": 0.02}, "give a centre from 0.025 to 0.975, or a smaller gap"),
     ((5, 0.05, 0.05), {"centre": math.nan}, "give a centre from 0.025 to 0.975"),
     ((0, 0.05, 0.05), {}, "arms 0 must be 1 or more"),
     ((5, 0.05, 0.05), {"null": 0.1}, "leave them out, or set arms to 1"),
     ((1, 0.05, 0.05), {}, "leave gap out, and give null and alternative"),
     ((1, None, 0.05), {"null": 0.1}, "one arm needs null and alternative"),
-    ((1, None, 0.05), {"null": 10.0, "alternative": 12.0}, "null 10 must be above 0 and below 1: write 0.1 for 10 %"),
+    ((1, None, 0.05), {"null": 10.0, "alternative": 12.0}, "null 10 must be above 0 and below 1: 0.12 means 12 %"),
     ((1, None, 0.05), {"null": 0.1, "alternative": 0.1}, "give a larger alternative"),
     ((1, None, 0.05), {"null": 0.12, "alternative": 0.1}, "count the opposite, 0.88 and 0.9"),
 ]

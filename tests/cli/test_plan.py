@@ -79,7 +79,7 @@ def test_one_rate():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--gap", 5, "--epsilon", 1], "gap 5 must be above 0 and below 1: write 0.05 for 5 %"),
+        (["--gap", 5, "--epsilon", 1], "gap 5 must be above 0 and below 1: 0.05 means a lead of 5 percentage points"),
         (["--gap", 0.1, "--epsilon", 0], "epsilon 0 must be above 0 and at most 1e9: give one such as 0.5, or none"),
         (["--gap", 0.1, "--epsilon", "high"], "high is not a number: give one such as 0.5, or none for no privacy"),
         (["--gap", 0.1, "--epsilon", 1, "--delta", 0.6], "delta 0.6 must be above 0 and below 0.5"),
