@@ -10,6 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -61,7 +62,7 @@ def module(source: Source, check: Check | None = None) -> ModuleType:
     try:
         code = compile(source.text, source.path, "exec")
         for line, message in lint.retired(source.text):
-            raise IncludeError(messages.at(messages.place_in(source, line), message))
+            raise _refused(source, line, message)
         exec(code, made.__dict__)
         (check or _check)(source, made)
     except BaseException as error:
@@ -85,28 +86,29 @@ def _check_policy(source: Source, made: ModuleType) -> None:
     function = made.__dict__.get("probabilities")
     if not inspect.isfunction(function):
         raise IncludeError(f"{source.path}: a policy needs a function `probabilities(features, actions)`")
+    _check_words(source, function, ["features", "actions"])
+
+
+def _refused(source: Source, thing: Callable[..., Any] | int, message: str) -> IncludeError:
+    """The error of a function, a class or a line of a file."""
+    line = thing if isinstance(thing, int) else inspect.getsourcelines(thing)[1]
+    return IncludeError(messages.at(messages.place_in(source, line), message))
+
+
+def _check_words(source: Source, function: Callable[..., Any], words: Sequence[str]) -> None:
+    """Refuse a function that does not take these arguments, with and without those that have a default."""
     try:
-        inspect.signature(function).bind("features", "actions")
+        for given in (words, [word for word in words if "=" not in word]):
+            inspect.signature(function).bind(*given)
     except TypeError:
-        line = inspect.getsourcelines(function)[1]
-        place = messages.place_in(source, line)
-        raise IncludeError(messages.at(place, "`probabilities` should take (features, actions)")) from None
+        raise _refused(source, function, f"`{function.__name__}` should take ({', '.join(words)})") from None
 
 
 def _check(source: Source, made: ModuleType) -> None:
     """Refuse a file without the class, methods and steps that its game calls, or in which `lint` finds a mistake."""
 
-    def refuse(thing: Callable[..., Any] | int, message: str) -> IncludeError:
-        line = thing if isinstance(thing, int) else inspect.getsourcelines(thing)[1]
-        return IncludeError(messages.at(messages.place_in(source, line), message))
-
-    def takes(function: Callable[..., Any], words: Sequence[str]) -> None:
-        try:
-            for given in (words, [word for word in words if "=" not in word]):  # with and without those with a default
-                inspect.signature(function).bind(*given)
-        except TypeError:
-            raise refuse(function, f"`{function.__name__}` should take ({', '.join(words)})") from None
-
+    refuse = partial(_refused, source)
+    takes = partial(_check_words, source)
     model = made.__dict__.get("Parameters")
     bases = [base for game in GAMES.values() for base in (game.Adversary, game.Algorithm)]
     fitting = [base for base in bases if isinstance(model, type) and issubclass(model, base)]
