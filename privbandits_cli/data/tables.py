@@ -278,8 +278,6 @@ def _of_arrow(path: str, name: str, column: Any) -> Column:
         if "" in order:
             raise _empty(path, int(np.argmax(places == order[""])), name)
         return Texts(names, places)
-    if types.is_binary(column.type):
-        raise ValueError(f"{path}: column {name!r} is no text in UTF-8")
     if types.is_decimal(column.type):
         return _numbers(path, name, np.array(column.to_pylist(), float))
     return _numbers(path, name, column.to_numpy().copy())  # so that all memory of pyarrow can be released

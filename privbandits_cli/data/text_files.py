@@ -23,15 +23,11 @@ TEXTS = (*GZIP, "arff")
 READ = ".csv, .tsv, .jsonl (these three also with .gz), .arff, .parquet or .npy"
 SIZE = 2**20  # bytes that are looked at together
 SEPARATED = "columns are separated by commas, semicolons or tabs that are not in quotes"
-INSTEAD = {  # what to do with a file of another format, by the end of its name
-    ".npz": "save one of its arrays by `np.save`",
-    **dict.fromkeys(("", ".txt", ".dat"), "if it is one of these, rename it"),
-}
-GZIPPED = b"\x1f\x8b"  # the first bytes of a file that gzip has compressed
 STARTS = {  # the first bytes of files that are not UTF-8 text
     b"\xff\xfe": "UTF-16, as Excel and PowerShell write it",
     b"\xfe\xff": "UTF-16",
     b"PK\x03\x04": "a zip archive, as .xlsx files are",
+    b"\x1f\x8b": "compressed by gzip, whose files end in .gz",
 }
 
 
@@ -44,7 +40,7 @@ def format_of(path: str) -> str:
 
 def unknown_format(path: str, read_as: str) -> ValueError:
     """The error that a file is in no format that is read."""
-    how = INSTEAD.get(Path(path).suffix.lower(), "save it as one, with pandas by `to_csv(..., index=False)`")
+    how = "rename it if it is one of these, or save it as one, with pandas by `to_csv(..., index=False)`"
     return ValueError(f"{path}: {read_as}: {how}")
 
 
@@ -59,8 +55,6 @@ def check_text(path: str) -> None:
     try:
         with opened(path) as file:
             part = file.read(SIZE)
-            if part.startswith(GZIPPED):
-                raise ValueError(f"{path}: it is compressed by gzip: add .gz to its name")
             if what := next((what for start, what in STARTS.items() if part.startswith(start)), None):
                 raise _no_text(path, what)
             while part:

@@ -259,7 +259,7 @@ def test_other_formats_and_folders_are_refused():
         ),
         ("objects.npy", "objects.npy: not an array of numbers, or not all of it: save one by `np.save("),
         ("all.npy", "all.npy: not an array of numbers, or not all of it: save one by `np.save("),
-        ("all.npz", f"all.npz: {READ_AS}: save one of its arrays by `np.save`"),
+        ("all.npz", f"all.npz: {READ_AS}: rename it if it is one of these, or save it as one"),
         ("broken.parquet", "broken.parquet: "),
         ("latin.csv", "latin.csv: it is not UTF-8 text (line 2 has the byte 0xe9, as in Latin-1): save it as UTF-8"),
     ):
@@ -394,7 +394,7 @@ def test_encodings_and_torn_files_are_named():
         ("t.csv", "größe,kind\n".encode("latin-1"), "it is not UTF-8 text (line 1 has the byte 0xf6, as in Latin-1)"),
         ("t.csv", "x,kind\n1,€".encode()[:-1], "it is not UTF-8 text (line 2 has the byte 0xe2"),
         ("t.csv.gz", excel.encode(), "not a whole file that gzip made"),
-        ("t.csv", gzip.compress(excel.encode()), "it is compressed by gzip: add .gz to its name"),
+        ("t.csv", gzip.compress(excel.encode()), "it is not UTF-8 text (compressed by gzip, whose files end in .gz)"),
         ("t.csv", b"PK\x03\x04...", "it is not UTF-8 text (a zip archive, as .xlsx files are)"),
     ):
         Path(name).write_bytes(data)
