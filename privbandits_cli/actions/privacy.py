@@ -1,7 +1,8 @@
 """The privacy ledger: guarantees, proofs and lower bounds of each algorithm. `tune` finds parameters for a given ε."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +13,9 @@ from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import misfit, suggestion
 from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.plan import distinct
 from privbandits_cli.experiment.settings import Size, swept, swept_notes
-from privbandits_cli.experiment.variants import Variant, flat, single
+from privbandits_cli.experiment.variants import single
 from privbandits_cli.figures.profile import Profile
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
@@ -73,35 +75,19 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, 
     tunings: set[tuple[int, str]] = set()
     titles: set[str] = set()
     stages = len(experiment.settings)
+    given = [replace(variant, panel="") for variant in experiment.algorithms]  # a ledger has no panels
+    names = distinct([Name(one.title, {key: f"{key} = {x}" for key, x in one.swept.items()}) for one in given], given)
     for i, matchup in enumerate(experiment.matchups):
         over = swept_notes(matchup.setting, swept(experiment.keys, matchup.setting))
-        for variant, notes in zip(matchup.algorithms, _notes(matchup.algorithms), strict=True):
+        for variant, name in zip(matchup.algorithms, names, strict=True):
             algorithm = variant.parameters
             assert isinstance(algorithm, Algorithm)
             if (i % stages, algorithm.identity()) not in tunings:  # equal parameters may cost more on another set
                 tunings.add((i % stages, algorithm.identity()))
-                title = Name(variant.title, notes).noted(over)
+                title = name.noted(over)
                 adversary = f" against {matchup.adversary.named()}" if title in titles else ""
                 yield title + adversary, algorithm, matchup.setting
                 titles.add(title)
-
-
-def _notes(variants: Sequence[Variant]) -> list[dict[str, str]]:
-    """The swept parameters of each; for those that share a title without sweeps, the parameters that differ."""
-    every = [flat(variant.parameters.described()) for variant in variants]
-    notes = []
-    for variant, own in zip(variants, every, strict=True):
-        kin = [other for other, at in zip(every, variants, strict=True) if at.title == variant.title]
-        differ = {name: value for name, value in own.items() if any(one.get(name) != value for one in kin)}
-        budgets = {name: value for name, value in differ.items() if name.rpartition(".")[2] == "epsilon"}
-        shown = variant.swept or budgets or differ
-        notes.append({name: f"{name} = {_written(value)}" for name, value in shown.items()})
-    return notes
-
-
-def _written(value: object) -> str:
-    """A value as in a config: whole numbers without a decimal point."""
-    return str(value).removesuffix(".0")
 
 
 def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) -> dict[str, Any]:
