@@ -61,10 +61,10 @@ def _copy(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
         shard.open(plan, clean=False)
         store.damaged += shard.damaged
     for curve in plan.curves:
-        played = {one.folder: one.played_by[curve.key] for one in (store, *shards) if curve.key in one.played_by}
+        played = {one.folder: {code for *_, code in one.pieces(curve)} for one in (store, *shards)}
         if len(set().union(*played.values())) < 2:
             continue
-        lines = [f"  {folder}: {', '.join(sorted(codes))}" for folder, codes in played.items()]
+        lines = [f"  {folder}: {', '.join(sorted(codes))}" for folder, codes in played.items() if codes]
         raise MergeError(
             "these folders were written by different versions of the code or its libraries, so numbers may differ:\n"
             + "\n".join(lines)

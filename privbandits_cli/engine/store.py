@@ -128,7 +128,6 @@ class Store:
         self.chunks = folder / "chunks"
         self.damaged: list[Path] = []  # chunk files; their trials are played again
         self.other_code: dict[str, set[str]] = {}  # curve key -> other code that played some of its trials
-        self.played_by: dict[str, set[str]] = {}  # curve key -> all code that played some of its trials
         self.copied: dict[str, int] = {}  # trials of other experiments, by their folders
         self._pieces: dict[str, list[tuple[Path, Trials]]] = {}  # curve key -> chunk files with their trials
 
@@ -185,7 +184,6 @@ class Store:
         other = code != code_here(curve)
         if here and other:
             return
-        self.played_by.setdefault(curve.key, set()).add(code)
         if other:
             self.other_code.setdefault(curve.key, set()).add(code)
         self._pieces.setdefault(curve.key, []).append((file, trials))
