@@ -92,11 +92,6 @@ def refusal(error: OSError) -> str:
     return text + (f": {hint}" if hint else "")
 
 
-def disk_error(error: OSError, *further: str) -> typer.Exit:
-    """Print what the disk, or another part of the machine, refuses; the caller raises the returned exit."""
-    return fail(refusal(error), *further)
-
-
 @contextmanager
 def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
     """Exit with a message at an error in a user's file or of these kinds, and, without kinds, at errors of a config."""
@@ -116,11 +111,11 @@ def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
         if messages.place(error) is not None:
             raise fail(messages.message(error)) from error
         if isinstance(error, OSError) and isinstance(error, kinds) and error.filename:
-            raise disk_error(error) from error
+            raise fail(refusal(error)) from error
         if isinstance(error, (loader.IncludeError, *kinds)):
             raise fail(str(error.args[0] if isinstance(error, KeyError) else error)) from error
         if isinstance(error, OSError) and not kinds and (error.filename or error.errno in FULL):
-            raise disk_error(error) from error
+            raise fail(refusal(error)) from error
         raise
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from privbandits_cli.cli.app import app, disk_error, fail
+from privbandits_cli.cli.app import app, fail, refusal
 
 PlayerKind = Literal["algorithm", "adversary"]
 Game = Literal["bandit", "linear", "contextual", "best_arm"]
@@ -74,7 +74,7 @@ def new(
         raise fail(f"{path} exists and is left unchanged") from error
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise disk_error(error) from error
+        raise fail(refusal(error)) from error
     experiment, put = TRIALS[kind, game]
     given = f"--include {shlex.quote(str(path))}"
     print(f"{path} is written. Edit it, then run\n")

@@ -33,8 +33,7 @@ def parameters(given: list[str] | None) -> dict[str, Any]:
 def level(value: float | None, param: typer.CallbackParam) -> float | None:
     """A probability above 0 and below 1."""
     if value is not None and not 0 < value < 1:
-        hint = f": write {exact(value / 100)}" if 10 <= value < 100 else ""
-        hint = ": what is proved at δ = 0 is shown at any δ" if value == 0 and param.name == "delta" else hint
+        hint = ": what is proved at δ = 0 is shown at any δ" if value == 0 and param.name == "delta" else ""
         raise typer.BadParameter(f"must be above 0 and below 1, got {exact(value)}{hint}")
     return value
 

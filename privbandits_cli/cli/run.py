@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privbandits_cli.analysis.format import counted
-from privbandits_cli.cli.app import FAILED, FULL, OK, app, disk_error, dumps, fail, fitted, reported
+from privbandits_cli.cli.app import FAILED, FULL, OK, app, dumps, fail, fitted, refusal, reported
 from privbandits_cli.cli.include import announced, debugged
 from privbandits_cli.cli.last_words import last_words
 from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
@@ -157,7 +157,7 @@ def errors_reported(
         if error.filename is None and error.errno in FULL:  # standard output
             raise
         error.filename = error.filename or str(store.folder)
-        raise disk_error(error, *[kept()] * (store.progress(plan)[0] > 0)) from error
+        raise fail(refusal(error), *[kept()] * (store.progress(plan)[0] > 0)) from error
     except Stopped:
         farewell()
         os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash

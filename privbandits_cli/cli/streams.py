@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from privbandits_cli.cli.app import FAILED, disk_error
+from privbandits_cli.cli.app import FAILED, fail, refusal
 from privbandits_cli.experiment.names import latin
 
 SPELT = {
@@ -42,5 +42,5 @@ def printing() -> Iterator[None]:
                 sys.stdout.flush()
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would fail again at the end
-            code = FAILED if error.errno == errno.EPIPE else disk_error(error).exit_code
+            code = FAILED if error.errno == errno.EPIPE else fail(refusal(error)).exit_code
             raise SystemExit(code) from None

@@ -167,7 +167,6 @@ class PlaysActions(PlaysFile, contextual.Adversary):
             yield f"{what}: set `arms: {k}` and `dimension: {k * (p + 1)}`, which is {k} x (1 + {p})"
 
 
-@lru_cache(maxsize=1)
 def shipped() -> tuple[str, ...]:
     """The names of the tables of the package."""
     return tuple(sorted(file.stem for file in SHIPPED.glob("*.npy")))
