@@ -3,9 +3,7 @@
 import inspect
 import linecache
 import re
-import signal
 import textwrap
-import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -48,15 +46,8 @@ def summary(error: BaseException) -> str:
 
 
 def of_a_file(error: BaseException) -> bool:
-    """Whether a user's file may have raised this. Ctrl-C did not: it raises a KeyboardInterrupt in the main thread.
-
-    While a run handles Ctrl-C itself, it raises a subclass of KeyboardInterrupt.
-    """
-    if not isinstance(error, KeyboardInterrupt):
-        return isinstance(error, Exception | SystemExit)
-    here = threading.current_thread() is threading.main_thread()
-    by_hand = here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    return type(error) is KeyboardInterrupt and not by_hand
+    """Whether this may be the error of a user's file, as all are but Ctrl-C."""
+    return isinstance(error, Exception | SystemExit)
 
 
 def place(error: BaseException) -> Place | None:

@@ -18,14 +18,12 @@ CRASHES = {
     "system_exit": "raise SystemExit(3)",
     "recursion": "deeper()",
     "memory": "np.ones(2**57)",
-    "interrupt": "raise KeyboardInterrupt",
 }
 DEADLY = ("segfault", "exit")  # they end the process that plays
 ERRORS = {
     "system_exit": "SystemExit: 3",
     "recursion": "RecursionError: maximum recursion depth",
     "memory": "MemoryError: Unable to allocate 1.00 EiB",
-    "interrupt": "KeyboardInterrupt",
 }
 MINE = '''"""A game of zeros. A trial whose first random number is below 0.165 crashes in a late round."""
 
