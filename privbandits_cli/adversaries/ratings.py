@@ -22,7 +22,7 @@ from pydantic import Field
 
 from privbandits_cli.data.files import PlaysFile, Stamp, check_is_file, stamp
 from privbandits_cli.data.tables import Texts, columns_of, names_of
-from privbandits_cli.data.text_files import READ, check_text, opened
+from privbandits_cli.data.text_files import READ, opened, text_of
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.numerics.types import Ints
@@ -100,7 +100,7 @@ def _two_columns(path: str, item: str | None, rating: str | None) -> tuple[NDArr
     """The items and the ratings of all rows, `[n]` each."""
     mark = next((mark for name, mark in WITHOUT_HEADER.items() if path.endswith(name)), "")
     if mark:
-        check_text(path)
+        text_of(path)  # ValueError if it is none
         with opened(path) as file:
             lines = (line.decode().replace(mark, "\t") for line in file)
             try:

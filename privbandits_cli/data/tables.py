@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.data import text_files
 from privbandits_cli.data.files import INDEX, Stamp, check_is_file, index_column, numbering, saved_array, stamp
-from privbandits_cli.data.text_files import check_text, first_line, format_of, opened, separator, unknown_format
+from privbandits_cli.data.text_files import first_line, format_of, opened, separator, text_of, unknown_format
 from privbandits_cli.numerics.text import SPELLED, exact, meant
 from privbandits_cli.numerics.types import Floats, Ints
 
@@ -97,7 +97,7 @@ def names_of(path: str, stamp: Stamp) -> tuple[str, ...]:
     if not kind:
         raise unknown_format(path, READ_AS)
     if kind in text_files.TEXTS:
-        check_text(path)
+        text_of(path)  # ValueError if it is none
     heads = {"npy": _array, "json": _json_head}
     names = tuple(name.strip() for name in (heads[kind](path) if kind in heads else _arrow(path, _head)))
     if kind == "csv" and len(names) == 1 and re.search(r"\W", names[0]):

@@ -1,6 +1,5 @@
 """Text files of a user's own data: their formats, their encoding, and what separates their columns."""
 
-import codecs
 import csv
 import gzip
 import zlib
@@ -21,7 +20,6 @@ FORMATS = {
 GZIP = ("csv", "json")  # these may also end in .gz
 TEXTS = (*GZIP, "arff")
 READ = ".csv, .tsv, .jsonl (these three also with .gz), .arff, .parquet or .npy"
-SIZE = 2**20  # bytes that are looked at together
 SEPARATED = "columns are separated by commas, semicolons or tabs that are not in quotes"
 STARTS = {  # the first bytes of files that are not UTF-8 text
     b"\xff\xfe": "UTF-16, as Excel and PowerShell write it",
@@ -49,27 +47,23 @@ def opened(path: str) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.lower().endswith(".gz") else open(path, "rb")
 
 
-def check_text(path: str) -> None:
-    """Raise ValueError with the first wrong line unless the file is text in UTF-8."""
-    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+def text_of(path: str) -> str:
+    """The text of a file; ValueError with the first wrong line unless it is in UTF-8."""
     try:
         with opened(path) as file:
-            part = file.read(SIZE)
-            if what := next((what for start, what in STARTS.items() if part.startswith(start)), None):
-                raise _no_text(path, what)
-            while part:
-                if b"\0" in part:
-                    zero = line + part[: part.index(0)].count(b"\n")
-                    raise _no_text(path, f"line {zero} has a zero byte, as UTF-16 has")
-                decoder.decode(part)
-                line += part.count(b"\n")
-                part = file.read(SIZE)
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        line += error.object[: error.start].count(b"\n")
-        raise _no_text(path, f"line {line} has the byte 0x{error.object[error.start]:02x}, as in Latin-1") from error
+            content = file.read()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path}: not a whole file that gzip made: {error}") from error
+    if what := next((what for start, what in STARTS.items() if content.startswith(start)), None):
+        raise _no_text(path, what)
+    if b"\0" in content:
+        line = 1 + content[: content.index(0)].count(b"\n")
+        raise _no_text(path, f"line {line} has a zero byte, as UTF-16 has")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = 1 + error.object[: error.start].count(b"\n")
+        raise _no_text(path, f"line {line} has the byte 0x{error.object[error.start]:02x}, as in Latin-1") from error
 
 
 def _no_text(path: str, why: str) -> ValueError:
@@ -79,9 +73,7 @@ def _no_text(path: str, why: str) -> ValueError:
 
 def lines_of(path: str) -> list[str]:
     """The lines of a text file, without empty ones at the end; ValueError unless they are in UTF-8."""
-    check_text(path)
-    with opened(path) as file:
-        lines = file.read().decode("utf-8-sig").splitlines()
+    lines = text_of(path).splitlines()
     while lines and not lines[-1].strip():
         lines.pop()
     return lines
