@@ -110,12 +110,11 @@ def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
             raise fail(*error.errors, f"{n} error{'s' if n > 1 else ''}; nothing was run or written") from error
         if messages.place(error) is not None:
             raise fail(messages.message(error)) from error
-        if isinstance(error, OSError) and isinstance(error, kinds) and error.filename:
+        named = not kinds or isinstance(error, kinds)
+        if isinstance(error, OSError) and named and (error.filename or error.errno in FULL):
             raise fail(refusal(error)) from error
         if isinstance(error, (loader.IncludeError, *kinds)):
             raise fail(str(error.args[0] if isinstance(error, KeyError) else error)) from error
-        if isinstance(error, OSError) and not kinds and (error.filename or error.errno in FULL):
-            raise fail(refusal(error)) from error
         raise
 
 
