@@ -1,14 +1,19 @@
 """`validate` and `schema`: whether configs are correct, and which keys they may have."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privbandits_cli.cli.app import USAGE, app, dumps, fail, fitted
 from privbandits_cli.cli.include import announced
 from privbandits_cli.cli.options import AsJson, Include
+from privbandits_cli.cli.patience import OutOfTime, Patience
+
+if TYPE_CHECKING:
+    from privbandits_cli.experiment.config import Experiment
 
 PATIENCE = 8.0  # seconds of tuning for a config; linucb_exact takes two to four
 
@@ -27,10 +32,8 @@ def validate(
     Reports all errors at once, each with its position and a suggestion. Your own algorithms and adversaries are run
     for a few rounds.
     """
-    from privbandits_cli.cli.terminal import notes
     from privbandits_cli.engine import rehearsal
     from privbandits_cli.experiment.config import ConfigError, load
-    from privbandits_cli.experiment.patience import Patience
     from privbandits_cli.experiment.plan import make_plan
 
     errors: dict[str, list[str]] = {}
@@ -39,25 +42,20 @@ def validate(
     if len(overrides) == len(configs):
         raise fail(f"{' '.join(overrides)}: name a config to check, too")
     for config in (word for word in configs if str(word) not in overrides):
-        patience = Patience(PATIENCE)
-        try:
-            experiment = load(config, overrides, include=include or (), patience=patience, admit=admit)
-            errors[str(config)] = rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
-            for line in notes((one.adversary.parameters, one.setting) for one in experiment.matchups):
-                print(fitted(line), file=sys.stderr)
-            if font := experiment.keys.plot.font:
-                from privbandits_cli.figures.mpl import missing_font
-
-                if missing := missing_font(font):
-                    print(fitted(f"{config}: warning: {missing}"), file=sys.stderr)
-        except ConfigError as error:
-            errors[str(config)] = error.errors
-        if not patience.left:
-            continue
-        try:
-            load(config, overrides, smoke=True, include=include or (), patience=patience, admit=admit)
-        except ConfigError as error:
-            errors[str(config)] += [text for text in error.errors if text not in errors[str(config)]]
+        found, patience = errors.setdefault(str(config), []), Patience(PATIENCE)
+        for smoke in (False, True):
+            try:
+                with patience:
+                    experiment = load(config, overrides, smoke, include or (), admit=admit)
+                if not smoke:
+                    found += rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
+                    for line in _notes(config, experiment):
+                        print(fitted(line), file=sys.stderr)
+            except ConfigError as error:
+                found += [text for text in error.errors if text not in found]
+            except OutOfTime:
+                found.append(f"{config}: checking this takes too long for `validate`; `run --dry-run` has the time")
+                break
     if as_json:
         print(dumps(errors))
     for config_name, found in errors.items():
@@ -67,6 +65,18 @@ def validate(
             print(f"{config_name}: ok")
     if any(errors.values()):
         raise typer.Exit(USAGE)
+
+
+def _notes(config: Path, experiment: "Experiment") -> Iterator[str]:
+    """What else is known of a valid config."""
+    from privbandits_cli.cli.terminal import notes
+
+    yield from notes((one.adversary.parameters, one.setting) for one in experiment.matchups)
+    if font := experiment.keys.plot.font:
+        from privbandits_cli.figures.mpl import missing_font
+
+        if missing := missing_font(font):
+            yield f"{config}: warning: {missing}"
 
 
 @app.command()

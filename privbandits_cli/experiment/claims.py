@@ -10,7 +10,6 @@ from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import ENOUGH, suggestion
 from privbandits_cli.experiment.expressions import QUANTITIES, ClaimError, Condition, Expression, Scope, Side, parse
 from privbandits_cli.experiment.keys import Keys
-from privbandits_cli.experiment.patience import OutOfTime
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.numerics.text import exact
@@ -53,9 +52,6 @@ def claims(stated: Any, known: Known, errors: list[Error]) -> tuple[Claim, ...]:
                 _check_side(side, expression.scope, known)
         except ClaimError as error:
             errors.append(Error(("claims", i, "claim"), str(error), offset=error.at))
-        except OutOfTime as late:
-            late.loc = ("claims", i)
-            raise
         else:
             out.append(Claim(text, str(entry.get("source", "")), str(entry.get("note", "")), expression))
     return tuple(out)

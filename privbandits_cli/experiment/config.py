@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,6 @@ from privbandits_cli.experiment.document import LONGEST, Document, Error, overri
 from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import FOLDER, Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
-from privbandits_cli.experiment.patience import OutOfTime, Patience
 from privbandits_cli.experiment.received import INCLUDED, Admit, Outside, everything, inside
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, variants
@@ -108,14 +107,12 @@ def load(
     overrides: list[str] | None = None,
     smoke: bool = False,
     include: Sequence[Path] = (),
-    patience: Patience | None = None,
     admit: Admit = everything,
 ) -> Experiment:
     """Read a config, apply the overrides and check all of it; raises ConfigError with every error.
 
-    path: a file, or the name of a shipped config. include: users' files besides those that the config names. patience:
-    a limit on the time for checking; what is not checked in time is an error. admit: is called with the files that the
-    config names, before they are executed or read; what it raises ends the loading.
+    path: a file, or the name of a shipped config. include: users' files besides those that the config names. admit: is
+    called with the files that the config names, before they are executed or read; what it raises ends the loading.
     """
     path = located(path)
     document = _read(path)
@@ -136,13 +133,7 @@ def load(
             name = document.data.get("experiment")
             if isinstance(name, str) and re.search(FOLDER, name):  # else the error is that of the full size
                 document.data["experiment"] = f"{name}{SMOKE}"
-        registry = _included(document, path.parent, include, admit)
-        try:
-            with patience or nullcontext():
-                experiment = _check(document, registry, admit)
-        except OutOfTime as late:
-            message = "checking this takes too long for `validate`; `run --dry-run` has the time"
-            document.errors.append(Error(late.loc, message))
+        experiment = _check(document, _included(document, path.parent, include, admit), admit)
     if document.errors or experiment is None:
         raise _refused(document)
     return experiment

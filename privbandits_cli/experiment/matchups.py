@@ -7,7 +7,6 @@ from privbandits_cli.data.files import PlaysActions
 from privbandits_cli.experiment.document import Error, Loc, dotted
 from privbandits_cli.experiment.errors import ENOUGH
 from privbandits_cli.experiment.keys import Keys
-from privbandits_cli.experiment.patience import OutOfTime
 from privbandits_cli.experiment.settings import listed, settings, sized
 from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games import bandit, best_arm, linear
@@ -124,9 +123,6 @@ def _tuned(variants: Sequence[Variant], given: Setting, errors: list[Error]) -> 
             ready = parameters.tuned(setting) if not unfit else parameters
         except COMPUTING as error:
             unfit = [f"cannot be tuned for {failure(setting, error)}"]
-        except OutOfTime as late:
-            late.loc = variant.loc
-            raise
         errors.extend(Error(variant.loc, message) for message in unfit)
         if unfit:
             continue

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.errors import suggestion
-from privbandits_cli.experiment.patience import Patience
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.plugins.registry import Registry
+from tests.cli import call
 from tests.conftest import SMALL
 from tests.experiment.test_config import PLANTED, errors
 
@@ -245,20 +245,18 @@ def test_huge_sweeps_are_errors(tmp_path, lines, said):
     assert said in found
 
 
-def test_a_tuning_that_takes_long_is_an_error_of_validate(tmp_path):
+def test_a_tuning_that_takes_long_is_an_error_of_validate(tmp_path, monkeypatch):
     path = tmp_path / "x.yaml"
     path.write_text(
         "experiment: x\ngame: contextual\nhorizon: 2^18\ndimension: 10\narms: 20\ntrials: 24\nadversary: sphere_arms\n"
         "algorithms:\n  - linucb\n"
         "  - {name: dp_linucb, delta: 1e-6, epsilon: 0.0123, noise: wishart, calibration: exact}\n"
     )
-    with pytest.raises(ConfigError) as caught:
-        load(path, patience=Patience(0.3))
-    (found,) = caught.value.errors
-    assert found.startswith(f"{path}:10:5: checking this takes too long for `validate`")
-    with pytest.raises(ConfigError):
-        used_up = Patience(0.0)
-        load(path, patience=used_up)
+    for seconds in (0.3, 0.0):
+        monkeypatch.setattr("privbandits_cli.cli.validate.PATIENCE", seconds)
+        result = call("validate", path)
+        assert result.exit_code == 2
+        assert result.stderr == f"{path}: checking this takes too long for `validate`; `run --dry-run` has the time\n"
 
 
 def test_a_tuning_without_solution_is_an_error_at_its_place(tmp_path, monkeypatch):

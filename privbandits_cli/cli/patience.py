@@ -3,13 +3,9 @@
 import signal
 from types import FrameType
 
-from privbandits_cli.experiment.document import Loc
-
 
 class OutOfTime(BaseException):  # not an Exception, so that no tuning takes it for one of its own
-    """The time is over; `loc` is what was being judged."""
-
-    loc: Loc = ()
+    """The time is over."""
 
 
 class Patience:
