@@ -1,5 +1,6 @@
 """Errors between keys that are each valid by themselves."""
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from numbers import Real
 
@@ -7,7 +8,7 @@ from privbandits_cli.convex.spaces import SPACES
 from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.keys import Inequalities, Keys
-from privbandits_cli.experiment.settings import listed, n_arms, n_checkpoints, n_settings, spaces
+from privbandits_cli.experiment.settings import listed, n_arms, n_checkpoints, spaces
 from privbandits_cli.experiment.variants import Variant
 
 FOREIGN = {
@@ -165,7 +166,8 @@ RULES: tuple[tuple[set[str], Rule], ...] = (
 
 def excess_errors(keys: Keys, n_adversaries: int, n_algorithms: int) -> Iterator[Error]:
     """Errors of an experiment with too many curves or rows, as far as it is known."""
-    curves = max(1, n_adversaries) * max(1, n_algorithms) * n_settings(keys)
+    n_settings = math.prod(len(listed(getattr(keys, key))) for key in SWEEPABLE if key not in foreign_keys(keys))
+    curves = max(1, n_adversaries) * max(1, n_algorithms) * n_settings
     rows = curves * n_checkpoints(keys)
     if curves > MOST_CURVES:
         yield Error((), f"this experiment has {curves:,} curves, more than {MOST_CURVES:,}: sweep fewer values")

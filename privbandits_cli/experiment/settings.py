@@ -1,6 +1,5 @@
 """The settings of an experiment, one for each horizon and each dimension: what its players may know of the game."""
 
-import math
 from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -36,17 +35,6 @@ def _settings(keys: Keys) -> list[Setting]:
         ]
     pairs, switches = product(horizons, spaces(keys)), keys.switches or 0
     return [Setting(horizon, space.dimension, space=space, switches=switches) for horizon, space in pairs]
-
-
-def n_settings(keys: Keys) -> int:
-    """The number of settings, counted without building them."""
-    sizes: Mapping[str, tuple[Any, ...]] = {
-        "bandit": (),
-        "contextual": (keys.dimension,),
-        "linear": (keys.set, keys.dimension),
-        "best_arm": (keys.confidence,),
-    }
-    return math.prod(len(listed(size)) for size in (keys.horizon, *sizes[keys.game]))
 
 
 def n_checkpoints(keys: Keys) -> int:
