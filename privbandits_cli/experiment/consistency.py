@@ -23,12 +23,6 @@ SETTING = {*GAME, "unit"}
 SWEEPABLE = ("horizon", "set", "dimension", "confidence")
 MOST_CURVES = 10_000
 MOST_ROWS = 2_000_000  # the most rows that summary.csv may have
-INSTEAD = {
-    "bandit": "it has arms",
-    "best_arm": "it has arms",
-    "linear": "it has a set and a dimension",
-    "contextual": "it has arms and a dimension",
-}
 
 
 def foreign_keys(keys: Keys) -> list[str]:
@@ -84,7 +78,8 @@ def _plotted(keys: Keys, given: set[str]) -> Iterator[Error]:
 def _foreign(keys: Keys, given: set[str]) -> Iterator[Error]:
     for key in FOREIGN[keys.game]:
         if key in given:
-            yield Error((key,), f"the game {keys.game} has no '{key}': {INSTEAD[keys.game]}", at_key=True)
+            message = f"the game {keys.game} has no '{key}': leave it out, or choose another game"
+            yield Error((key,), message, at_key=True)
     only = {"d^2": "contextual", "means": "best_arm"}
     if isinstance(keys.arms, str) and keys.game not in ("linear", only[keys.arms]):
         yield Error(("arms",), f"'{keys.arms}' is for the game {only[keys.arms]}: give a number")

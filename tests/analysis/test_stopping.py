@@ -167,7 +167,7 @@ ERRORS = {
     "two best arms": ({"[0.3, 0.8, 0.5]": "[0.3, 0.8, 0.8]"}, "the arms 1 and 2 both have the largest mean"),
     "no means": ({"{name: bernoulli, means: [0.3, 0.8, 0.5]}": "oblivious"}, "have no fixed means"),
     "another game": ({"eb_tci": "exp3"}, "exp3 plays the game bandit, not best_arm"),
-    "a dimension": ({"arms: 3": "arms: 3\ndimension: 2"}, "the game best_arm has no 'dimension': it has arms"),
+    "a dimension": ({"arms: 3": "arms: 3\ndimension: 2"}, "the game best_arm has no 'dimension': leave it out"),
     "a percentage": ({"[0.9, 0.99]": "99"}, "confidence should be less than 1"),
     "a coin": ({"[0.9, 0.99]": "0.5"}, "confidence should be greater than 0.5"),
 }

@@ -329,7 +329,7 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (["arms=4"], "the game linear has no 'arms': it has a set and a dimension"),
+        (["arms=4"], "the game linear has no 'arms': leave it out"),
         (["set={a: [[1], [-1]], b: [1, -2]}"], "the rows of a give a polytope's dimension"),
         (["adversary=pareto"], "pareto has gains of arms, which are losses on the simplex only"),
         (["set=cube"], "stochastic has gains of arms, which are losses on the simplex only"),
