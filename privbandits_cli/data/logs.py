@@ -12,22 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from privbandits_cli.data import tables
 from privbandits_cli.data.files import Stamp, check_is_file, stamp
-from privbandits_cli.data.tables import (
-    NUMBER,
-    READ_AS,
-    Column,
-    Texts,
-    check_header,
-    check_no_index,
-    chosen_of,
-    columns_of,
-    features_of,
-    labels_of,
-    names_of,
-    scales_of,
-    stray,
-)
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
@@ -82,7 +68,7 @@ def logged(
     features: the names of the columns of features, perhaps none; default: all other columns.
     Raises OSError, or ValueError with the place of the error, also if pyarrow is needed and missing.
     """
-    check_is_file(path, READ_AS)
+    check_is_file(path, tables.READ_AS)
     return _logged(path, (action, reward, propensity), None if features is None else tuple(features), stamp(path))
 
 
@@ -90,13 +76,13 @@ def logged(
 def _logged(
     path: str, given: tuple[str | None, str | None, str | None], features: tuple[str, ...] | None, stamp: Stamp
 ) -> Logged:
-    every = names_of(path, stamp)
+    every = tables.names_of(path, stamp)
     own = _own(path, every, given)
     if features is None and {*every} >= OPEN_BANDIT:
         features = tuple(name for name in every if name.startswith("user_feature"))
-    chosen = chosen_of(path, every, own, features)
-    columns = columns_of(path, {*own, *chosen})
-    actions, classes = labels_of(path, own[0], columns.pop(own[0]), "action")
+    chosen = tables.chosen_of(path, every, own, features)
+    columns = tables.columns_of(path, {*own, *chosen})
+    actions, classes = tables.labels_of(path, own[0], columns.pop(own[0]), "action")
     rewards, propensities = (_numbers(path, name, columns.pop(name)) for name in own[1:])
     for name, column, low, needed in (
         (own[1], rewards, rewards >= -ROUNDING, "rewards lie between 0 and 1: rescale them"),
@@ -111,10 +97,9 @@ def _logged(
         least = f"the smallest is {exact(propensities.min())}, of {len(classes)} actions"
         raise ValueError(f"{path}: the propensities in column {own[2]!r} cannot add up to 1: {least}")
     if features is None:
-        check_no_index(path, columns)
+        tables.check_no_index(path, columns)
     columns = {name: columns[name] for name in chosen}
-    rows, names = features_of(path, columns) if columns else (np.empty((len(actions), 0)), ())
-    return Logged(rows, names, *scales_of(path, rows, names), own, actions, classes, rewards, propensities)
+    return Logged(*tables.features_of(path, columns, len(actions)), own, actions, classes, rewards, propensities)
 
 
 def at_least(chance: float) -> float:
@@ -134,7 +119,7 @@ def _own(path: str, names: Sequence[str], given: tuple[str | None, ...]) -> tupl
             found.append(fit[0])
             continue
         if not any(other.lower() in known for known in NAMES.values() for other in names):
-            check_header(path, names)
+            tables.check_header(path, names)
         if name:
             raise ValueError(f"{path}: no column is called {name!r}: the {role} is one of {', '.join(names)}")
         elif fit:
@@ -148,10 +133,10 @@ def _own(path: str, names: Sequence[str], given: tuple[str | None, ...]) -> tupl
     return found[0], found[1], found[2]
 
 
-def _numbers(path: str, name: str, column: Column) -> Floats:
-    if not isinstance(column, Texts):
+def _numbers(path: str, name: str, column: tables.Column) -> Floats:
+    if not isinstance(column, tables.Texts):
         return np.asarray(column, np.float64)
-    if not all(map(NUMBER.fullmatch, column.names)):
-        raise stray(path, name, column)
+    if not all(map(tables.NUMBER.fullmatch, column.names)):
+        raise tables.stray(path, name, column)
     numbers: Floats = np.array(column.names, np.float64)[column.places]
     return numbers

@@ -86,8 +86,7 @@ def _labelled(path: str, named: str, features: tuple[str, ...] | None, stamp: St
     if features is None:
         check_no_index(path, columns)
     columns = {name: columns[name] for name in chosen}
-    rows, own = features_of(path, columns)
-    return Labelled(rows, own, *scales_of(path, rows, own), named, labels, classes)
+    return Labelled(*features_of(path, columns, len(labels)), named, labels, classes)
 
 
 @lru_cache(maxsize=16)
@@ -171,8 +170,11 @@ def labels_of(path: str, target: str, column: Column, what: str) -> tuple[Ints, 
     return labels.astype(np.int64), classes
 
 
-def features_of(path: str, columns: dict[str, Column]) -> tuple[Floats, tuple[str, ...]]:
-    """The features of all rows `[n, p]`, and their names; the columns are taken out one by one, to save memory."""
+def features_of(path: str, columns: dict[str, Column], n: int) -> tuple[Floats, tuple[str, ...], Floats, Floats]:
+    """The features of all n rows `[n, p]`, their names, and `low` and `factor` of a table.
+
+    The columns are taken out one by one, to save memory.
+    """
     names = list[str]()
     for name, column in columns.items():
         if not isinstance(column, Texts):
@@ -193,19 +195,13 @@ def features_of(path: str, columns: dict[str, Column]) -> tuple[Floats, tuple[st
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"{path}: two features are called {twice!r}: rename a column")
-    first = next(iter(columns.values()))
-    rows = np.empty((len(first.places if isinstance(first, Texts) else first), len(names)))
-    place = 0
+    rows, place = np.empty((n, len(names))), 0
     for name in list(columns):
         column = columns.pop(name)
-        if isinstance(column, Texts):
-            for i in range(len(column.names)):
-                rows[:, place + i] = column.places == i
-            place += len(column.names)
-        else:
-            rows[:, place] = column
+        for i in range(len(column.names) if isinstance(column, Texts) else 1):
+            rows[:, place] = column.places == i if isinstance(column, Texts) else column
             place += 1
-    return rows, tuple(names)
+    return rows, tuple(names), *_scales(path, rows, names)
 
 
 def _matching(column: Texts, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
@@ -237,8 +233,7 @@ def stray(path: str, name: str, column: Texts) -> ValueError:
     return ValueError(f"{what}, where numbers are expected: {how}")
 
 
-def scales_of(path: str, rows: Floats, names: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """`low` and `factor` of a table."""
+def _scales(path: str, rows: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
     low, high = rows.min(0), rows.max(0)
     with np.errstate(over="ignore"):
         width = high - low
