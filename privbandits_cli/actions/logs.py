@@ -143,13 +143,9 @@ def _floats(made: Any, what: str, found: Logged) -> Floats:
         return np.asarray(made, float)
     except (TypeError, ValueError):
         shape = f"{len(found.rewards)} rows of {len(found.classes)}"
-        raise ValueError(f"{what}: numbers are needed, {shape}, but this is a {_kind(made)}") from None
-
-
-def _kind(made: Any) -> str:
-    """`list`, or `ndarray of object values`."""
-    values = f" of {made.dtype} values" if hasattr(made, "dtype") else ""
-    return f"{type(made).__name__}{values}"
+        values = f" of {made.dtype} values" if hasattr(made, "dtype") else ""
+        kind = f"{type(made).__name__}{values}"
+        raise ValueError(f"{what}: numbers are needed, {shape}, but this is a {kind}") from None
 
 
 def _check_index(made: Any, what: str, n: int) -> None:

@@ -137,17 +137,14 @@ def share(value: float) -> str:
     return f"{math.floor(1e5 * value + 1e-6) / 1e3:g} %"
 
 
-def _private(epsilon: float) -> str:
-    return "" if epsilon == math.inf else "private "
-
-
 def _noise(asked: Question, epsilon: float) -> str:
     return f"Laplace noise of scale {asked.rounds}/ε = {asked.rounds / epsilon:.4g}"
 
 
 def _floor(asked: Comparison, row: Row) -> Words:
+    private = "" if row.epsilon == math.inf else "private "
     how = (
-        f"This is a theorem, not a design. It is about {_private(row.epsilon)}studies that are right with probability "
+        f"This is a theorem, not a design. It is about {private}studies that are right with probability "
         f"{share(1 - asked.delta)} whatever the lead is, as design 3 is: no such study takes fewer users on average if "
         f"the lead is {asked.gap:g}. Designs 1 and 2 rely on the lead, so they may take fewer."
     )

@@ -76,7 +76,9 @@ def write(folder: Path, report: ReportData, listed: bool = False) -> Path:
     """
     shared = folder.absolute().parent / SCRIPT
     listed = listed or shared.exists()
-    _write_script(shared if listed else folder / SCRIPT)
+    place, content = shared if listed else folder / SCRIPT, script().encode()
+    if not place.exists() or place.read_bytes() != content:  # several megabytes
+        write_atomically(place, content)
     if listed:
         (folder / SCRIPT).unlink(missing_ok=True)
     files = {
@@ -87,13 +89,6 @@ def write(folder: Path, report: ReportData, listed: bool = False) -> Path:
     for name, text in files.items():
         write_atomically(folder / name, text.encode())
     return folder / "report.html"
-
-
-def _write_script(path: Path) -> None:
-    """Write plotly's JavaScript, unless the file holds it already."""
-    content = script().encode()
-    if not path.exists() or path.read_bytes() != content:
-        write_atomically(path, content)
 
 
 def write_index(results: Path, reports: Sequence[ReportData]) -> Path:

@@ -51,9 +51,6 @@ class Events:
     playing: Callable[[], AbstractContextManager[Callable[[Played], bool]]] = lambda: nullcontext(lambda played: True)
 
 
-NO_EVENTS = Events()
-
-
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a run."""
@@ -71,7 +68,7 @@ def run(
     *,
     fresh: bool = False,
     rehearse: bool = True,
-    events: Events = NO_EVENTS,
+    events: Events = Events(),
 ) -> Outcome:
     """Run the missing trials of a plan and write its outputs.
 

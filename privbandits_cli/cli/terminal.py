@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
 JUPYTER = "JPY_PARENT_PID"  # the environment of a notebook's kernel has it
 
-Advance = Callable[[int, int], None]  # trials, rounds
-
 
 def stdout() -> Console:
     """The console for results."""
@@ -49,10 +47,11 @@ def speed(rounds: int, seconds: float) -> str:
 
 
 @contextmanager
-def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Advance]:
+def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal, a line every 30 s elsewhere, nothing if quiet; yields a function that advances it.
 
-    Jupyter gives the commands of a cell a terminal that keeps every state of a bar as a line of its own.
+    The function takes the trials and the rounds that were played. Jupyter gives the commands of a cell a terminal that
+    keeps every state of a bar as a line of its own.
     """
     console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
     plain = not quiet and not (console.is_terminal and JUPYTER not in os.environ)

@@ -25,7 +25,6 @@ INVERSION = 1e-9  # seconds, times d³: measured at d from 80 to 2400 on a core 
 SLOW = 1.0  # seconds of inversions in a round, from which a run is warned of
 SHIPPED = Path(__file__).parent / "shipped"
 Stamp = tuple[int, int]
-Places = slice | Ints
 
 
 class PlaysFile(players.Adversary):
@@ -96,7 +95,7 @@ class PlaysRows(PlaysFile):
     )
     repeat: bool = Field(False, description="start again from the first row if the horizon is longer than the file")
 
-    def places(self, n: int, rng: Generator, blocks: Iterable[range]) -> Iterator[Places]:
+    def places(self, n: int, rng: Generator, blocks: Iterable[range]) -> Iterator[slice | Ints]:
         """The rows of n that are played in each block of rounds (counted from 1)."""
         order = np.empty(0, np.int64)
         for rounds in blocks:

@@ -58,9 +58,9 @@ def claims(stated: Any, known: Known, errors: list[Error]) -> tuple[Claim, ...]:
 
 
 def _check_scope(scope: Scope, known: Known) -> None:
-    panels = None if known.adversaries is None else {title: None for v in known.adversaries for title in titles(v)}
+    panels = [title for one in known.adversaries or () for title in (one.parameters.name, one.title)]
     for name, at in scope.panels:
-        if panels is not None and name not in panels:
+        if known.adversaries is not None and name not in panels:
             raise ClaimError(f"this experiment has no panel '{name}'" + suggestion(name, panels), at)
     if scope.round is not None and known.rounds is not None and scope.round[0] not in known.rounds:
         wanted, at = scope.round
@@ -136,8 +136,3 @@ def _check_side(side: Side, scope: Scope, known: Known) -> None:
 
 def _name(variant: Variant, labelled: bool) -> str:
     return variant.title if labelled else variant.parameters.name
-
-
-def titles(variant: Variant) -> tuple[str, ...]:
-    """The names by which a claim may refer to an adversary's panel."""
-    return variant.parameters.name, variant.title

@@ -142,9 +142,8 @@ def _polytope(keys: Keys, given: set[str]) -> Iterator[Error]:
         yield from (Error(("set",), message) for space in spaces(keys) for message in space.errors())
 
 
-Rule = Callable[[Keys, set[str]], Iterator[Error]]
 # Each rule with the keys that it reads; it is given the keys that the config has.
-RULES: tuple[tuple[set[str], Rule], ...] = (
+RULES: tuple[tuple[set[str], Callable[[Keys, set[str]], Iterator[Error]]], ...] = (
     ({"game", "trials", "summary"}, _groups),
     ({"game", "summary"}, _level),
     ({"horizon", "checkpoints"}, _rounds),

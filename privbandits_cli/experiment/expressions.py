@@ -27,7 +27,6 @@ from privbandits_cli.experiment.document import number
 
 Relation = Literal["<", "<=", ">", ">="]
 INEQUALITIES: tuple[Relation, ...] = ("<", "<=", ">", ">=")
-RELATIONS = (*INEQUALITIES, "within", "in")
 
 NUMBER = "number"  # the quantity of a side that is a plain number
 
@@ -127,9 +126,6 @@ class Expression:
     def sides(self) -> tuple[Side, ...]:
         """The sides that name a curve."""
         return tuple(side for side in (self.left, self.right) if side.curve is not None)
-
-
-_Limits = list[tuple[float, Relation]]
 
 
 class _Token(NamedTuple):
@@ -270,14 +266,14 @@ class _Reader:
         if known is None or not known.against:
             leading = _shown(name for name, quantity in QUANTITIES.items() if quantity.against)
             raise ClaimError(f"a claim begins with a curve or {leading}", at)
-        sign = self.expect(*RELATIONS).text
+        sign = self.expect(*INEQUALITIES, "within", "in").text
         at = self.next.at
         limits, right = self.limits(sign)
         if right.quantity not in known.against:
             raise ClaimError(f"{_shown([left.quantity])} can only be compared with {_shown(known.against)}", at)
         return Expression(left, right, tuple((limit / factor, relation) for limit, relation in limits))
 
-    def limits(self, sign: str) -> tuple[_Limits, Side]:
+    def limits(self, sign: str) -> tuple[list[tuple[float, Relation]], Side]:
         """What follows a relation: the right side of an inequality, `P% of SIDE`, or `X +- Y` or `X to Y`."""
         if sign == "in":
             low = self.number("a number", signed=True)

@@ -159,14 +159,11 @@ def _choices(
 
 def _is_sweep(annotation: Any, values: list[Any]) -> bool:
     """Whether a list is several values of this type, not one of them."""
-    levels, kinds = _levels(annotation), _kinds(annotation)
+    levels = _levels(annotation)
+    kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
     words = any(kind is str or get_origin(kind) is Literal for kind in kinds)
     alone = [_depth(value) >= levels or (words and isinstance(value, str)) for value in values]
     return not levels or (bool(alone) and all(alone))
-
-
-def _kinds(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
 def _levels(annotation: Any) -> int:

@@ -25,8 +25,6 @@ from privbandits_cli.plugins.source import Source, sources
 
 GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual, "best_arm": best_arm}
 
-Check = Callable[[Source, ModuleType], None]
-
 
 class IncludeError(Exception):
     """A user's file that cannot be used; the message has its place and what to do."""
@@ -48,7 +46,7 @@ def read(path: Path) -> Source:
     return Source(path.stem, path.as_posix(), text, hashlib.sha256(text.encode()).hexdigest()[:12])
 
 
-def module(source: Source, check: Check | None = None) -> ModuleType:
+def module(source: Source, check: Callable[[Source, ModuleType], None] | None = None) -> ModuleType:
     """The module of a file, run once; IncludeError with the file's line if it raises or cannot play.
 
     check: refuses a file that is no player; by default it is one.
