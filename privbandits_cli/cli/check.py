@@ -1,6 +1,7 @@
 """`check`, `compare`: results against claims, one run against another."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +13,6 @@ from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail, fille
 from privbandits_cli.cli.options import AsJson, Claims, Looked, Trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from privbandits_cli.actions.check import Checked
     from privbandits_cli.analysis.compare import Difference
 

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,9 +23,6 @@ from privbandits_cli.cli.options import (
     level,
     parameters,
 )
-
-if TYPE_CHECKING:
-    from privbandits_cli.experiment.config import Experiment
 
 
 @app.command()
@@ -61,16 +58,11 @@ def privacy(
 
         with reported(ValueError, OSError):
             found, without = profiles(experiment)
-            drawn = profile.figure(found, _rounds(experiment))
+            drawn = profile.figure(found, experiment.rounds_per_person)
             save(drawn, plot.parent, plot.stem, [plot.suffix.removeprefix(".")])
         if without:
             told = ", ".join(f"{title} ({reason})" for title, reason in without.items())
             print(fitted(f"not drawn: {told}"), file=sys.stderr)
-
-
-def _rounds(experiment: "Experiment") -> int:
-    """The most rounds of one person."""
-    return max(matchup.setting.rounds_per_person for matchup in experiment.matchups)
 
 
 @app.command()
@@ -162,7 +154,7 @@ def audit(
     experiment = load(config, overrides, include=include or (), admit=announced())
     rows = privacy.audits(experiment, alpha, budget, seed)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
-    if (rounds := _rounds(experiment)) > 1:
+    if (rounds := experiment.rounds_per_person) > 1:
         told = "it tests the guarantee of one round, not of a person"
         print(fitted(f"note: an audit changes one round, and a person is in up to {rounds:,}: {told}"), file=sys.stderr)
     raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

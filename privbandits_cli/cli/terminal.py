@@ -4,7 +4,7 @@ import math
 import os
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,6 @@ from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from privbandits_cli.actions.least import Found
     from privbandits_cli.actions.logs import Evaluated
     from privbandits_cli.actions.plan import Question, Row

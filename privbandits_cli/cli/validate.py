@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from privbandits_cli.cli.app import USAGE, app, dumps, fail, fitted
 from privbandits_cli.cli.include import announced
 from privbandits_cli.cli.options import AsJson, Include
 from privbandits_cli.cli.patience import OutOfTime, Patience
-
-if TYPE_CHECKING:
-    from privbandits_cli.experiment.config import Experiment
 
 PATIENCE = 8.0  # seconds of tuning for a config; linucb_exact takes two to four
 
@@ -32,6 +29,7 @@ def validate(
     Reports all errors at once, each with its position and a suggestion. Your own algorithms and adversaries are run
     for a few rounds.
     """
+    from privbandits_cli.cli.terminal import notes
     from privbandits_cli.engine import rehearsal
     from privbandits_cli.experiment.config import ConfigError, load
     from privbandits_cli.experiment.plan import make_plan
@@ -49,7 +47,8 @@ def validate(
                     experiment = load(config, overrides, smoke, include or (), admit=admit)
                 if not smoke:
                     found += rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
-                    for line in _notes(config, experiment):
+                    remarks = notes((one.adversary.parameters, one.setting) for one in experiment.matchups)
+                    for line in (*remarks, *_font_notes(config, experiment.keys.plot.font)):
                         print(fitted(line), file=sys.stderr)
             except ConfigError as error:
                 found += [text for text in error.errors if text not in found]
@@ -67,12 +66,9 @@ def validate(
         raise typer.Exit(USAGE)
 
 
-def _notes(config: Path, experiment: "Experiment") -> Iterator[str]:
-    """What else is known of a valid config."""
-    from privbandits_cli.cli.terminal import notes
-
-    yield from notes((one.adversary.parameters, one.setting) for one in experiment.matchups)
-    if font := experiment.keys.plot.font:
+def _font_notes(config: Path, font: str | None) -> Iterator[str]:
+    """A warning of a font that is not installed."""
+    if font:
         from privbandits_cli.figures.mpl import missing_font
 
         if missing := missing_font(font):

@@ -50,6 +50,11 @@ class Experiment:
         return settings.settings(self.keys)
 
     @property
+    def rounds_per_person(self) -> int:
+        """The most rounds of one person, in any setting."""
+        return max(matchup.setting.rounds_per_person for matchup in self.matchups)
+
+    @property
     def needs_files(self) -> bool:
         """Whether it needs files of users: algorithms, adversaries or data."""
         return bool(self.registry.files or _data_files(self.adversaries))
