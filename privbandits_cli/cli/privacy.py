@@ -6,34 +6,20 @@ from typing import Annotated
 
 import typer
 
+from privbandits_cli.cli import options
 from privbandits_cli.cli.app import OK, VIOLATED, app, dumps, fail, fitted, reported
 from privbandits_cli.cli.include import announced, registry_with
-from privbandits_cli.cli.options import (
-    Arms,
-    AsJson,
-    Config,
-    Dimension,
-    Horizon,
-    Include,
-    Overrides,
-    RoundsPerPerson,
-    Space,
-    check_figure,
-    complete_name,
-    level,
-    parameters,
-)
 
 
 @app.command()
 def privacy(
-    config: Config,
-    overrides: Overrides = None,
-    include: Include = None,
+    config: options.Config,
+    overrides: options.Overrides = None,
+    include: options.Include = None,
     delta: Annotated[
-        float | None, typer.Option(callback=level, help="δ; by default the algorithm's own, or T^-2.")
+        float | None, typer.Option(callback=options.level, help="δ; by default the algorithm's own, or T^-2.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the profiles, δ against ε: a pdf, png or svg.")
     ] = None,
@@ -48,7 +34,7 @@ def privacy(
     from privbandits_cli.experiment.config import load
 
     if plot is not None:
-        check_figure(plot)
+        options.check_figure(plot)
     experiment = load(config, overrides, include=include or (), admit=announced())
     blocks = ledger(experiment, delta)
     print(dumps(blocks)) if as_json else terminal.print_ledger(blocks)
@@ -67,24 +53,26 @@ def privacy(
 
 @app.command()
 def tune(
-    algorithm: Annotated[str, typer.Argument(help="A private algorithm.", autocompletion=complete_name)],
+    algorithm: Annotated[str, typer.Argument(help="A private algorithm.", autocompletion=options.complete_name)],
     given: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="With --regret: the adversary's parameters.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(min=0, help="Target for the proved ε.")] = None,
     regret: Annotated[float | None, typer.Option(help="Target for the mean regret, instead of one for ε.")] = None,
-    against: Annotated[str, typer.Option(help="With --regret: the adversary.", autocompletion=complete_name)] = "",
+    against: Annotated[
+        str, typer.Option(help="With --regret: the adversary.", autocompletion=options.complete_name)
+    ] = "",
     trials: Annotated[int, typer.Option(min=2, help="With --regret: the trials at each ε.")] = 64,
     seed: Annotated[int, typer.Option(min=0, help="With --regret: the seed.")] = 0,
-    delta: Annotated[float, typer.Option(callback=level, help="δ.")] = 1e-6,
-    horizon: Horizon = 2**18,
-    arms: Arms = 4,
-    space: Space = None,
-    dimension: Dimension = None,
+    delta: Annotated[float, typer.Option(callback=options.level, help="δ.")] = 1e-6,
+    horizon: options.Horizon = 2**18,
+    arms: options.Arms = 4,
+    space: options.Space = None,
+    dimension: options.Dimension = None,
     base: Annotated[str | None, typer.Option(help="The base algorithm of a wrapper.")] = None,
-    rounds_per_person: RoundsPerPerson = 1,
-    include: Include = None,
-    as_json: AsJson = False,
+    rounds_per_person: options.RoundsPerPerson = 1,
+    include: options.Include = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Find the parameters for a given ε.
 
@@ -114,7 +102,7 @@ def tune(
         try:
             size = Size(horizon, arms, space, dimension)
             if regret is not None and epsilon is None:
-                game = {"name": against} | parameters(given)
+                game = {"name": against} | options.parameters(given)
                 sought = regret, trials, seed, rounds_per_person
                 found = least.search(registry, algorithm, base, delta, game, size, *sought)
                 shown = algorithm, regret, trials, found, rounds_per_person
@@ -133,14 +121,14 @@ def tune(
 @app.command()
 def audit(
     config: Annotated[Path, typer.Argument(help="An experiment.")],
-    overrides: Overrides = None,
-    include: Include = None,
+    overrides: options.Overrides = None,
+    include: options.Include = None,
     alpha: Annotated[
-        float, typer.Option(callback=level, help="False-positive rate of the test of whole numbers mod M.")
+        float, typer.Option(callback=options.level, help="False-positive rate of the test of whole numbers mod M.")
     ] = 0.001,
     budget: Annotated[int, typer.Option(min=1024, help="Rounds of the longest game with contexts.")] = 2**18,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the audit's random numbers.")] = 0,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Try to refute the privacy guarantees of an experiment.
 

@@ -8,26 +8,16 @@ import typer
 
 from privbandits_cli.accounting.rounding import VACUOUS, at_most, is_vacuous, pair, regret
 from privbandits_cli.analysis.format import equations, played
+from privbandits_cli.cli import options
 from privbandits_cli.cli.app import app, dumps, filled, reported
 from privbandits_cli.cli.include import registry_with
-from privbandits_cli.cli.options import (
-    Arms,
-    AsJson,
-    Dimension,
-    Given,
-    Horizon,
-    Include,
-    Space,
-    complete_name,
-    parameters,
-)
 
 
 @app.command(name="list")
 def list_(
     kind: Annotated[Literal["algorithms", "adversaries", "experiments"], typer.Argument(help="What to list.")],
-    include: Include = None,
-    as_json: AsJson = False,
+    include: options.Include = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List algorithms, adversaries or experiments.
 
@@ -49,14 +39,14 @@ def list_(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=complete_name)],
-    given: Given = None,
-    horizon: Horizon = 2**18,
-    arms: Arms = 4,
-    space: Space = None,
-    dimension: Dimension = None,
-    include: Include = None,
-    as_json: AsJson = False,
+    name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=options.complete_name)],
+    given: options.Given = None,
+    horizon: options.Horizon = 2**18,
+    arms: options.Arms = 4,
+    space: options.Space = None,
+    dimension: options.Dimension = None,
+    include: options.Include = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show an algorithm or adversary.
 
@@ -74,7 +64,7 @@ def show(
 
     with reported(KeyError, ValueError):
         size = Size(horizon, arms, space, dimension)
-        facts = show.facts(registry_with(include), name, size, parameters(given), form=True)
+        facts = show.facts(registry_with(include), name, size, options.parameters(given), form=True)
     print(dumps(facts) if as_json else "\n".join(_page(facts)))
 
 
