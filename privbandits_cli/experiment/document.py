@@ -167,18 +167,16 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key, place = shown(str(key_node.value)), (key_node.start_mark.line, key_node.start_mark.column)
-            again = (*loc, key, "\0again")
-            if not isinstance(key_node, yaml.ScalarNode):
-                document.errors.append(Error(again, "a key is a word, not a list or a mapping", at_key=True))
-                document.keys[again] = place
-            elif key in out:
-                message = f"duplicate key '{key}', first on line {document.keys[(*loc, key)][0] + 1}"
-                document.errors.append(Error(again, message, at_key=True))
-                document.keys[again] = place
-            else:
-                document.keys[(*loc, key)] = place
-                _refuse_controls(key_node, (*loc, key), document, at_key=True)
-                out[key] = _plain(value_node, (*loc, key), document)
+            problem = "" if isinstance(key_node, yaml.ScalarNode) else "a key is a word, not a list or a mapping"
+            if key in out and not problem:
+                problem = f"duplicate key '{key}', first on line {document.keys[(*loc, key)][0] + 1}"
+            if problem:
+                document.keys[(*loc, key, "\0again")] = place
+                document.errors.append(Error((*loc, key, "\0again"), problem, at_key=True))
+                continue
+            document.keys[(*loc, key)] = place
+            _refuse_controls(key_node, (*loc, key), document, at_key=True)
+            out[key] = _plain(value_node, (*loc, key), document)
         return out
     return _scalar(node, loc, document)
 
@@ -246,20 +244,15 @@ _STEP = re.compile(r"([A-Za-z_][\w]*)|\[(\d+)\]")
 
 def override(document: Document, text: str) -> None:
     """Apply one `KEY=VALUE`, with KEY like `algorithms[1].epsilon` and VALUE as in YAML."""
-    if found := CONTROL.search(text):
-        text = shown(text)
-        document.overrides[("\0", text)] = text
-        document.errors.append(Error(("\0", text), _control(found[0])))
-        return
     key, equals, value_text = text.partition("=")
     more = key.endswith("+")  # KEY+=VALUE adds to a list
     key = key.removesuffix("+")
     loc: Loc = tuple(name or int(index) for name, index in _STEP.findall(key))
-    if not equals or not loc or re.sub(r"\.", "", _STEP.sub("", key)):
-        document.overrides[("\0", text)] = text
-        document.errors.append(
-            Error(("\0", text), "write it as KEY=VALUE, without spaces, for example algorithms[1].epsilon=0.5")
-        )
+    controls = CONTROL.search(text)
+    if controls or not equals or not loc or re.sub(r"\.", "", _STEP.sub("", key)):
+        problem = "write it as KEY=VALUE, without spaces, for example algorithms[1].epsilon=0.5"
+        document.overrides[("\0", text)] = shown(text)
+        document.errors.append(Error(("\0", text), _control(controls[0]) if controls else problem))
         return
     parsed = yaml_value(value_text)
     if not more:
