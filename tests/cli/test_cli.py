@@ -420,6 +420,15 @@ def test_privacy_is_stated_at_the_delta_that_an_algorithm_is_set_for(tmp_path):
     assert [block["delta"] for block in asked] == [1e-3] * 3
 
 
+def test_entries_of_the_ledger_that_differ_beside_a_sweep_have_different_titles(tmp_path):
+    path = tmp_path / "some.yaml"
+    swept = [{"name": "dp_exp3_lap", "epsilon": [0.5, 2], "base": {"name": "exp3", "gamma": x}} for x in (0.1, 0.2)]
+    keys = {"experiment": "some", "horizon": 1024, "arms": 3, "trials": 24, "adversary": "deterministic"}
+    path.write_text(yaml.safe_dump(keys | {"algorithms": swept}))
+    titles = [block["algorithm"] for block in json.loads(call("privacy", path, "--json").stdout)]
+    assert titles[0] == "DP-EXP3-Lap (epsilon = 0.5) (base.gamma = 0.1)" and len(set(titles)) == 4
+
+
 def test_tune():
     rows = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)
     assert [row["choice"] for row in rows] == ["certified", "shortest", "paper"]
