@@ -107,7 +107,7 @@ def single(registry: Registry, kind: Kind, entry: Mapping[str, Any]) -> Paramete
     errors: list[Error] = []
     made = variants(registry, kind, dict(entry), (), errors)
     if errors:
-        raise KeyError(f"{entry['name']}: {dotted(errors[0].loc)}: {errors[0].message}")
+        raise KeyError(": ".join(filter(None, (entry["name"], dotted(errors[0].loc), errors[0].message))))
     if len(made) > 1:
         raise KeyError(f"{entry['name']}: these are several values: give one of them")
     return made[0].parameters
