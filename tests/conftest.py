@@ -24,7 +24,7 @@ from privbandits_cli.engine.runner import cores
 from privbandits_cli.games import best_arm, driver
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.match import Match
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.plugins.registry import Registry
 from tests.workers import free_memory, workers
 
@@ -137,7 +137,7 @@ def by_hand(request, monkeypatch):
 @pytest.fixture
 def plainly():
     """Loops are plain Python: an audit of a short game takes less time than compiling it."""
-    with uncompiled(), np.errstate(over="ignore"):
+    with without_jit(), np.errstate(over="ignore"):
         yield
 
 

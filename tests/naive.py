@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from scipy import optimize
 
-from privbandits_cli.games.bandit import Adversary, Algorithm, One, Setting, asked
+from privbandits_cli.games.bandit import Adversary, Algorithm, One, Setting, random_needs
 from privbandits_cli.numerics import bits as numbers
 from privbandits_cli.numerics.streams import stream
 
@@ -1163,7 +1163,7 @@ def regrets(
     own, totals, out = 0.0, [0.0] * setting.n_arms, []
     for t, gains in enumerate(table.tolist(), start=1):
         now.clear()
-        for kind, n in asked(algorithm, setting).items():
+        for kind, n in random_needs(algorithm, setting).items():
             if not isinstance(n, One):
                 now[kind] = [sources[kind]() for _ in range(n)]
             elif t % n.period in (0, 1 % n.period):

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from scipy import optimize, special
 
-from privbandits_cli.games.bandit import One, asked
+from privbandits_cli.games.bandit import One, random_needs
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.numerics.streams import stream
 
@@ -23,7 +23,7 @@ def play(twin, algorithm, adversary, setting, seed, trial, **given):
     cap = int(setting.horizon)
     gains = next(adversary.gains(setting, stream(seed, "gains", adversary.name, trial=trial), [range(1, cap + 1)]))
     numbers = {}
-    for kind, count in asked(algorithm, setting).items():
+    for kind, count in random_needs(algorithm, setting).items():
         several = 1 if isinstance(count, One) else count
         table = np.empty((cap, several, 1))
         fill_of(kind, stream(seed, kind, algorithm.name, trial=trial))(table)

@@ -546,7 +546,7 @@ def test_the_finite_bound():
     algorithm = make("dp_klucb", epsilon=1.0, width="optimal", first=16)
     found, times = [], []
     for means in (preset(name, 5) for name in ("C1", "C2", "C3", "C4")):
-        (bound,) = algorithm.coin_regret_bound(np.array([1e6]), means, Setting(10**6, 5))
+        (bound,) = algorithm.instance_regret_bound(np.array([1e6]), means, Setting(10**6, 5))
         found.append(bound)
         times.append(bound / least_regret(np.array([1e6]), means, 1.0)[0])
     assert states(STOCHASTIC, "it is {}, {}, {} and {} on C1 to C4", *found)

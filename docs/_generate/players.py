@@ -16,11 +16,11 @@ from privbandits_cli.actions.privacy import block
 from privbandits_cli.actions.show import OPPONENTS, READ, facts, plain
 from privbandits_cli.experiment.settings import Size
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.plugins.registry import PlayerKind, Registry
 from privbandits_cli.report.references import Work, cited, works
 
 HORIZON, SIZE = 2**18, 4  # of the values that the pages show
-KINDS: dict[Kind, str] = {"algorithms": "Algorithms", "adversaries": "Adversaries"}
+KINDS: dict[PlayerKind, str] = {"algorithms": "Algorithms", "adversaries": "Adversaries"}
 FAMILY = {  # the pictures' games -> the section of the index
     "bandit": "Bandits",
     "heavy_tails": "Bandits with heavy-tailed gains",
@@ -85,9 +85,9 @@ def _index(title: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     yield "```"
 
 
-def _page(registry: Registry, kind: Kind, name: str, known: Mapping[str, Any]) -> Iterator[str]:
+def _page(registry: Registry, kind: PlayerKind, name: str, known: Mapping[str, Any]) -> Iterator[str]:
     first, _, rest = known["citation"].partition("\n\n")
-    shown = {other: display for display, other in registry.shown(kind).items()}
+    shown = {other: display for display, other in registry.displays(kind).items()}
     yield f"# {shown.get(name) or line(re.split(' [(]|:', first)[0])}\n"
     read = f" · written from {READ[known['read']]}" if "read" in known else ""
     yield f"`{name}` · game `{known['game']}` · `privbandits_cli/{kind}/{name}.py`{read}\n"
@@ -103,7 +103,7 @@ def _page(registry: Registry, kind: Kind, name: str, known: Mapping[str, Any]) -
     yield from _references(registry, kind, name)
 
 
-def _picture(name: str, kind: Kind) -> Iterator[str]:
+def _picture(name: str, kind: PlayerKind) -> Iterator[str]:
     planned = pictures.planned().get(name)
     if planned is None:
         return
@@ -123,7 +123,7 @@ def _picture(name: str, kind: Kind) -> Iterator[str]:
     yield ":::\n"
 
 
-def _parameters(registry: Registry, kind: Kind, name: str, known: Mapping[str, Any]) -> Iterator[str]:
+def _parameters(registry: Registry, kind: PlayerKind, name: str, known: Mapping[str, Any]) -> Iterator[str]:
     yield "## Parameters\n"
     if not known["parameters"]:
         yield "None.\n"
@@ -208,7 +208,7 @@ def _appearances(name: str) -> Iterator[str]:
         yield table(["claim", "source", "verdict"], [_claim(one, claimed) for one, claimed in claims])
 
 
-def _references(registry: Registry, kind: Kind, name: str) -> Iterator[str]:
+def _references(registry: Registry, kind: PlayerKind, name: str) -> Iterator[str]:
     found = list(cited(citation(registry, kind, name)))
     if found:
         yield "\n## References\n"

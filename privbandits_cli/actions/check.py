@@ -11,7 +11,7 @@ from privbandits_cli.analysis.folder import folders_at, read_config
 from privbandits_cli.analysis.format import table
 from privbandits_cli.claims.verdicts import Judgement, Verdict, verdicts
 from privbandits_cli.experiment.config import SHIPPED, SMOKE, ConfigError, keys_of, load, shipped
-from privbandits_cli.experiment.received import NOBODY, Trust, inside, shown
+from privbandits_cli.experiment.received import NOBODY, Trust, inside, printable
 
 TABLE = "CLAIMS.md"
 CONFIGS = Path("configs")  # the default; configs that it lacks are taken from those shipped with the package
@@ -166,6 +166,6 @@ def _section(one: Checked) -> Iterator[str]:
 def changed(checked: Sequence[Checked], path: Path) -> list[str]:
     """The lines in which the recorded table differs, `-` as recorded, `+` as found; OSError if there is no table."""
     text = inside(path.parent, path.name).read_text(encoding="utf-8")
-    recorded, found = shown(text).splitlines(), (markdown(checked) + "\n").splitlines()
+    recorded, found = printable(text).splitlines(), (markdown(checked) + "\n").splitlines()
     gone = [f"- {line}" for line in recorded if line not in found]
     return gone + [f"+ {line}" for line in found if line not in recorded]

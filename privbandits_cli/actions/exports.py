@@ -11,7 +11,7 @@ from privbandits_cli.analysis.folder import Block, read_config
 from privbandits_cli.analysis.measured import curves_of
 from privbandits_cli.analysis.rows import Rows, summary
 from privbandits_cli.experiment.config import keys_of
-from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.plugins.registry import PlayerKind, Registry
 from privbandits_cli.report.references import OURS, cited, works
 
 
@@ -44,16 +44,16 @@ def cite(folders: Iterable[Path], config: Path) -> Iterator[str]:
             yield "\n".join([*([f"% {', '.join(found[key])}"] if found[key] else []), work.text])
 
 
-def citation(registry: Registry, kind: Kind, name: str) -> str:
+def citation(registry: Registry, kind: PlayerKind, name: str) -> str:
     """The docstring of the file of an algorithm or adversary; empty for a user's file that is not loaded."""
     if name not in registry.names(kind):
         return ""
     return inspect.getdoc(sys.modules[registry.find(kind, name).__module__]) or ""
 
 
-def _players(folder: Path) -> Iterator[tuple[Kind, str]]:
+def _players(folder: Path) -> Iterator[tuple[PlayerKind, str]]:
     """The adversaries, the algorithms and their bases that played in a folder, each once."""
-    every: dict[tuple[Kind, str], None] = {}
+    every: dict[tuple[PlayerKind, str], None] = {}
     for curve in curves_of(folder, finals=False):
         every["adversaries", curve.adversary] = None
         described = {**curve.parameters["algorithm"], "name": curve.algorithm}

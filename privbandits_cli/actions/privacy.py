@@ -174,7 +174,7 @@ def choices(
     Raises KeyError for an unknown name or an algorithm without a privacy parameter.
     """
     if name not in registry.names("algorithms"):
-        hint = suggestion(name, registry.names("algorithms"), registry.shown("algorithms"))
+        hint = suggestion(name, registry.names("algorithms"), registry.displays("algorithms"))
         raise KeyError(f"unknown algorithm '{name}'" + hint)
     model = registry.find("algorithms", name)
     assert issubclass(model, Algorithm)

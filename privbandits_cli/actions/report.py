@@ -10,7 +10,7 @@ from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.files import write_atomically
-from privbandits_cli.experiment.received import NOBODY, Trust, Untrusted, inside, shown
+from privbandits_cli.experiment.received import NOBODY, Trust, Untrusted, inside, printable
 from privbandits_cli.figures import distributions
 from privbandits_cli.figures.table import table
 from privbandits_cli.report.data import ReportData
@@ -46,7 +46,7 @@ def gather(folder: Path, claims: Sequence[dict[str, Any]] = (), trust: Trust = N
         unknown=unknown,
         claims=list(claims),
         config=found.config,
-        config_text=shown(path.read_text(encoding="utf-8")) if path.exists() else "",
+        config_text=printable(path.read_text(encoding="utf-8")) if path.exists() else "",
         manifest=manifest,
         picture=f"{name}.png" if (folder / f"{name}.png").exists() else "",
     )

@@ -18,7 +18,7 @@ from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.loader import GAMES
-from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.plugins.registry import PlayerKind, Registry
 
 # The adversaries for which regret bounds are shown: rounds of memory, and the name.
 OPPONENTS = {
@@ -45,7 +45,7 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
     if kind == "experiments":
         here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
         return here or [_experiment(located(Path(name)), name) for name in shipped()]
-    known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
+    known: PlayerKind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
         {"name": name, "game": model.game, **_words(model), "line": _first(model), "parameters": _parameters(model)}
         for name, model in registry.every(known)
@@ -100,11 +100,11 @@ def facts(
 
     Raises KeyError with a suggestion for an unknown name.
     """
-    kinds: tuple[Kind, ...] = ("algorithms", "adversaries")
+    kinds: tuple[PlayerKind, ...] = ("algorithms", "adversaries")
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)
     if kind is None:
         known = [name for kind in kinds for name in registry.names(kind)]
-        displayed = registry.shown("adversaries") | registry.shown("algorithms")
+        displayed = registry.displays("adversaries") | registry.displays("algorithms")
         raise KeyError(f"unknown name '{name}'" + suggestion(name, known, displayed))
     model = registry.find(kind, name)
     parameters, setting, shown = _shown(registry, kind, model, given or {}, size)
@@ -144,7 +144,7 @@ def facts(
 
 def _shown(
     registry: Registry,
-    kind: Kind,
+    kind: PlayerKind,
     model: type[Parameters],
     given: Mapping[str, Any],
     size: Size,

@@ -21,7 +21,7 @@ from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.drawing import filled, rows_of
 from privbandits_cli.games.ellipsoid import FEW
-from privbandits_cli.games.on_demand import Crowd, direction
+from privbandits_cli.games.on_demand import ArmLaw, direction
 from privbandits_cli.numerics.jit import Record, Records, once, record
 from privbandits_cli.numerics.sfc64 import Words, fill_normal, uniform, words_of
 from privbandits_cli.numerics.text import exact
@@ -63,8 +63,8 @@ class Parameters(contextual.Adversary):
         theta = direction(dimension, rng)
         return record(theta=theta, inverse=np.zeros(setting.n_arms), **law, **words_of(rng))
 
-    def on_demand(self) -> Crowd | None:
-        return Crowd(self.best, -self.best, self.best - self.gap) if self.drawn == "on_demand" else None
+    def on_demand(self) -> ArmLaw | None:
+        return ArmLaw(self.best, -self.best, self.best - self.gap) if self.drawn == "on_demand" else None
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.known().dimension < 2:

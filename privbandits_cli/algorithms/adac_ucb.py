@@ -51,7 +51,7 @@ class Parameters(Phased):
         view = "all noisy sums, and so all arms played"
         return zcdp(self.rho * sensitivity**2, delta, "one Gaussian number hides a gain", "noisy sum", view)
 
-    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
+    def instance_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """Σ_a (8 β ln T/Δ_a + 8 √(β ln T/ρ) + 2β/(β - 3)) for β > 3."""
         if self.beta <= 3:
             return None

@@ -21,7 +21,7 @@ class Parameters(adap_ucb.Parameters):
     read = "paper"
     display = "AdaP-KLUCB"
 
-    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> None:
+    def instance_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> None:
         """The theorem has an order only."""
 
 

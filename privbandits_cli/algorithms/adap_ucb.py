@@ -28,7 +28,7 @@ class Parameters(Pure):
     def state(self, setting: Setting) -> Records:
         return record(beta=self.beta, **phases(setting.n_arms, 1 / self.epsilon))
 
-    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
+    def instance_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """Theorem 5.3 of Azize 2024: Σ_a (16 β ln T / min(Δ_a, ε) + 3 β/(β - 3))."""
         gaps = bandit.gaps(means)
         rate = 16 * self.beta * np.sum(1 / np.minimum(gaps, self.epsilon))

@@ -21,7 +21,7 @@ and at least one, and a first phase of one round. The other parameters are ours,
   has e^-λg <= 1 - g + g e^-λ.
 - `width: chernoff` is a wider index with the same proof. It bounds the noise in the same way for all λ <= (1 - η)ε, and
   is the largest q with d_(1-η)ε([S~/N], q) <= (ln t + m h)/N, where h = ln 1/(η (2 - η)).
-  Both `optimal` and `chernoff` have a finite regret bound of order ln² T (`coin_regret_bound`).
+  Both `optimal` and `chernoff` have a finite regret bound of order ln² T (`instance_regret_bound`).
 - `memory: last` keeps only the gains and the noise of an arm's last phase; N is then the length of that phase.
 
 If α is near 1, the first phases have few rounds and one Laplace number each, so the noise does not average out.
@@ -70,7 +70,7 @@ class Parameters(Growing):
             ),
         )
 
-    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
+    def instance_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """A finite bound (ours) for the widths with a proof, on independent gains in [0, 1] with these means.
 
         A worse arm a has N_m plays after m phases. It begins another one at a round t only if its index is at least μ*

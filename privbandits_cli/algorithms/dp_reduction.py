@@ -37,7 +37,7 @@ class NoisyGains(bandit.Algorithm):
     def errors(self, setting: Setting) -> Iterator[str]:
         unfit = list(super().errors(setting))
         yield from unfit
-        if not unfit and "laplace" in bandit.asked(self.base.tuned(setting), setting):
+        if not unfit and "laplace" in bandit.random_needs(self.base.tuned(setting), setting):
             yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
 
     def scale(self) -> float:
@@ -71,7 +71,7 @@ class Parameters(NoisyGains):
         return record(scale=self.scale(), wrapped=self.base.state(setting))
 
     def draws(self, setting: Setting) -> dict[str, int | One]:
-        return bandit.asked(self.base, setting)  # the base sees every round, so it has its own periods
+        return bandit.random_needs(self.base, setting)  # the base sees every round, so it has its own periods
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

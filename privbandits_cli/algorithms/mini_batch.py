@@ -133,7 +133,7 @@ class Parameters(bandit.Algorithm):
 
     def draws(self, setting: Setting) -> dict[str, int | One]:
         """One number of a kind is used at the ends of a block only."""
-        own = bandit.asked(self.base, shortened(setting, self.tau))
+        own = bandit.random_needs(self.base, shortened(setting, self.tau))
         return {kind: One(self.tau * n.period) if isinstance(n, One) else n for kind, n in own.items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

@@ -30,7 +30,7 @@ class Parameters(bandit.Algorithm):
             indices=np.full(n_arms, np.inf),  # arms that were never played come first
         )
 
-    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats:
+    def instance_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats:
         """49 √(KT), for all rounds up to the horizon T (recalled)."""
         return np.full(len(rounds), 49 * math.sqrt(setting.n_arms * setting.horizon))
 

@@ -22,7 +22,7 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         return record(t=1, plays=np.zeros(setting.n_arms, np.int64), gains=np.zeros(setting.n_arms))
 
-    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats:
+    def instance_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats:
         """Theorem 1: 8 Σ_a ln T/Δ_a + (1 + π²/3) Σ_a Δ_a."""
         gaps = bandit.gaps(means)
         bound: Floats = 8 * np.sum(1 / gaps) * np.log(rounds) + (1 + np.pi**2 / 3) * gaps.sum()

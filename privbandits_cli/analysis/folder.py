@@ -17,7 +17,7 @@ from privbandits_cli.accounting.guarantee import Status
 from privbandits_cli.experiment.document import parse
 from privbandits_cli.experiment.errors import translated
 from privbandits_cli.experiment.keys import Keys
-from privbandits_cli.experiment.received import inside, shown
+from privbandits_cli.experiment.received import inside, printable
 
 CURVE = ("curve", "adversary", "algorithm", "label")  # `curve`: the key in the plan
 # The title of its panel in the figure, its legend without notes, its guarantee. Older CSVs lack them.
@@ -151,7 +151,7 @@ def folders_at(path: Path) -> list[Path]:
 def rows_of(path: Path, *tables: Iterable[str]) -> Iterator[dict[str, str]]:
     """The rows of a CSV; ValueError if it has the columns of none of these tables, or a row more or fewer cells."""
     with inside(path.parent, path.name).open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(map(shown, file))
+        reader = csv.DictReader(map(printable, file))
         try:
             if not any({*columns} <= {*(reader.fieldnames or ())} for columns in tables):
                 raise ValueError(
@@ -208,7 +208,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        what = shown(f"{place}: {first['msg']}")
+        what = printable(f"{place}: {first['msg']}")
         raise ValueError(f"{path} is not a manifest: run the experiment again ({what})") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: run the experiment again ({error})") from error
@@ -219,10 +219,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def _shown(data: Any) -> Any:
     """JSON with the control characters of its texts written out."""
     if isinstance(data, dict):
-        return {shown(key): _shown(value) for key, value in data.items()}
+        return {printable(key): _shown(value) for key, value in data.items()}
     if isinstance(data, list):
         return [_shown(value) for value in data]
-    return shown(data) if isinstance(data, str) else data
+    return printable(data) if isinstance(data, str) else data
 
 
 def file_sha256(path: Path) -> str:

@@ -85,7 +85,7 @@ def regret_bound(algorithm: Algorithm, adversary: Adversary, setting: Setting, r
     if not (isinstance(algorithm, bandit.Algorithm) and isinstance(adversary, bandit.Adversary)):
         return algorithm.regret_bound(rounds, setting)
     general, coins = algorithm.regret_bound(rounds, setting, adversary.reaction()[0]), adversary.coins(setting)
-    own = None if coins is None else algorithm.coin_regret_bound(rounds, coins, setting)
+    own = None if coins is None else algorithm.instance_regret_bound(rounds, coins, setting)
     if own is not None and coins is not None:
         own = np.where(own < rounds * (coins.max() - coins.min()), own, np.inf)
     known = [bound for bound in (general, own) if bound is not None]

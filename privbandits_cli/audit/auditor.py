@@ -77,7 +77,7 @@ def audit(
     error = _error(view, algorithm.game, setting, bound, state)
     if error is not None:
         raise PluginError(error, type(algorithm).view)
-    asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else {}
+    asked = bandit.random_needs(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else {}
     ones = bandit.ones(asked)
     more = not asked.keys() <= ones & {*bandit.Draws._fields}  # the steps take `bandit.Numbers`
     if more and isinstance(view, views.Arms):

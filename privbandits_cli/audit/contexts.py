@@ -44,7 +44,7 @@ from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.views import Noisy, read
 from privbandits_cli.mechanisms import matrix_tree
-from privbandits_cli.numerics.jit import PluginError, Records, interpreted, record
+from privbandits_cli.numerics.jit import PluginError, Records, jit_off, record
 from privbandits_cli.numerics.types import Floats, Ints
 
 LONGEST = 2**16  # rounds of a game
@@ -98,7 +98,7 @@ class Bench(NamedTuple):
 
 def compiled(target: Target[Noisy], wishart: bool) -> Bench:
     """The loops with the steps of a target, which may have Wishart noise."""
-    if not interpreted():
+    if not jit_off():
         import_module("privbandits_cli.audit.compiled")  # compiled steps know the methods of a tape
     matrix = np.ndim(read(target.state[0], target.view.values)) == 2
     calls: dict[str, Any] = {"flat": target.call(loops.flat_matrix if matrix else loops.flat_vector)}
@@ -396,10 +396,10 @@ def near(right: Floats) -> float:
 def now_of(played: Played, right: Floats) -> Now:
     """The round of the fault, in which A releases `right`."""
     t = int(played.found[loops.ROUND])
-    return Now(t, played.rows[0], shown(played, t), played.other, right, 0.0)
+    return Now(t, played.rows[0], arms_shown(played, t), played.other, right, 0.0)
 
 
-def shown(played: Played, t: int) -> Floats:
+def arms_shown(played: Played, t: int) -> Floats:
     """The arms that A is shown in a round."""
     deal, canary = played.deal, played.deal.canary[t]
     arms: Floats = deal.bank[0, deal.shown[0, t]]
@@ -450,7 +450,7 @@ def replayable(games: Games, played: Played, start: int, end: int) -> list[Round
     states, tape = np.repeat(games.target.state, 1), new_tape(games.target.stream("kept noise"))
     row, out, found = np.zeros(d + 1), np.zeros(games.size), list[Round]()
     for t in range(min(end, deal.shown.shape[1])):
-        before, last, arms = states.copy() if t >= start else states, row.copy(), shown(played, t)
+        before, last, arms = states.copy() if t >= start else states, row.copy(), arms_shown(played, t)
         rewind(tape, 0)
         arm = games.bench.turn(states, 0, Now(t, row, arms, tape, out, 0.0), out)
         if t >= start:
@@ -471,7 +471,7 @@ def first_effects(games: Games, played: Played, rounds: list[Round], start: int,
             tape.dealt.numbers[:n], tape.dealt.kinds[:n] = rounds[q].numbers, rounds[q].kinds
             tape.own.moves[j] = 1.0 if q == s else 0.0
             rewind(tape, n)
-            games.bench.turn(states, 0, Now(start + q, row, shown(played, start + q), tape, out, 0.0), out)
+            games.bench.turn(states, 0, Now(start + q, row, arms_shown(played, start + q), tape, out, 0.0), out)
             changed = np.flatnonzero(np.abs(out - rounds[q].release) > near(out)).tolist()
             if changed:
                 found.setdefault(q, set()).update(changed)

@@ -105,7 +105,7 @@ def dealt(target: Target[Any]) -> Dealt:
     """The random numbers of the first game; the file says how many, for blocks of rounds, as in a run."""
     parts: dict[str, list[Ints]] = {kind: [] for kind in Draws._fields}
     for block in blocks(min(ROUNDS, int(target.setting.horizon)), BLOCK):
-        asked = guards.asked(target.algorithm, target.setting, np.arange(block.start, block.stop))
+        asked = guards.random_needs(target.algorithm, target.setting, np.arange(block.start, block.stop))
         for kind, counts in parts.items():
             counts.append(np.broadcast_to(asked.get(kind, 0), len(block)))
     marks = [np.append(0, np.cumsum(np.concatenate(counts))) for counts in parts.values()]

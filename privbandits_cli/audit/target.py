@@ -11,7 +11,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.views import Place, View, reader
-from privbandits_cli.numerics.jit import Records, compile_once, compile_step, kept, unbound
+from privbandits_cli.numerics.jit import Records, cached_per_mode, compile_once, compile_step, unbound
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -118,7 +118,7 @@ def sets_of_arms(known: Contexts, n_arms: int, sets: int, rng: Generator) -> Flo
     return np.abs(arms) if known.nonnegative else arms
 
 
-@kept
+@cached_per_mode
 def _compiled(
     how: Callable[..., Any], template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]
 ) -> Callable[..., Any]:
@@ -126,6 +126,6 @@ def _compiled(
     return made
 
 
-@kept
+@cached_per_mode
 def _reader(place: Place, layout: str) -> Callable[..., Any]:
     return reader(place)  # one for each layout: numba confuses records that begin with the same fields

@@ -131,9 +131,9 @@ def fitted(text: str) -> str:
 
     Control characters are written out, as a terminal would obey them.
     """
-    from privbandits_cli.experiment.received import shown
+    from privbandits_cli.experiment.received import printable
 
-    text = shown(text)
+    text = printable(text)
     if not (sys.stderr.isatty() or "COLUMNS" in os.environ):
         return text
     width = max(40, shutil.get_terminal_size().columns)
@@ -149,9 +149,9 @@ def fitted(text: str) -> str:
 def filled(text: str, indent: str = "", further: str | None = None) -> str:
     """A paragraph of results, 80 columns wide; further: the indent of all lines but the first."""
     from privbandits_cli.accounting.rounding import short
-    from privbandits_cli.experiment.received import shown
+    from privbandits_cli.experiment.received import printable
 
-    text = short(shown(text))
+    text = short(printable(text))
     further = indent if further is None else further
     made = textwrap.fill(glued(text), 80, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
     return made.replace(GLUE, " ")

@@ -202,12 +202,12 @@ def _print_differences(
     found: "Sequence[Difference]", tolerance: float, names: str, columns: "Mapping[str, Sequence[str]]"
 ) -> None:
     from privbandits_cli.cli import terminal
-    from privbandits_cli.experiment.received import shown
+    from privbandits_cli.experiment.received import printable
 
     verdicts = Counter(one.verdict for one in found)
     if verdicts.keys() == {"identical"}:
         same = "have the same numbers" if any(columns.values()) else "are identical"
-        print(shown(f"{names} {same}: {counted(len(found), 'curve')}"))
+        print(printable(f"{names} {same}: {counted(len(found), 'curve')}"))
         for name, differing in columns.items():
             if differing:
                 print(filled(f"{name} differs in {', '.join(differing)}.", further="  "))

@@ -54,7 +54,7 @@ def plot(
       privbandits plot results/frontier --kind against=epsilon --format png
       privbandits plot results/fig1 --style paper.mplstyle --format pgf
     """
-    from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
+    from privbandits_cli.experiment.received import Trust, Untrusted, inside, printable
     from privbandits_cli.figures import write
 
     trusted = Trust(tuple(include or ()), trust)
@@ -65,7 +65,7 @@ def plot(
         try:
             inside(path, folder.relative_to(path).as_posix())
             for written in write.write(folder, wanted, [word.strip() for word in formats.split(",")], trusted):
-                print(shown(str(written)))
+                print(printable(str(written)))
         except (Untrusted, *DAMAGED) as error:
             errors.append(_wrong(folder, error))
     if errors:
@@ -121,7 +121,7 @@ def report(
     from privbandits_cli.actions.check import claims_on, unknown
     from privbandits_cli.actions.report import gather, write, write_index
     from privbandits_cli.experiment.config import ConfigError
-    from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
+    from privbandits_cli.experiment.received import Trust, Untrusted, inside, printable
 
     if parquet is not None:
         if parquet.suffix.lower() not in (".parquet", ".pq"):
@@ -143,11 +143,11 @@ def report(
                 except Untrusted as error:
                     print(fitted(f"no claims about {folder}: {error}"), file=sys.stderr)
                 reports.append(gather(folder, claims, trusted))
-                print(shown(str(write(folder, reports[-1], every))))
+                print(printable(str(write(folder, reports[-1], every))))
             except (ConfigError, Untrusted, *DAMAGED) as error:
                 errors.append(_wrong(folder, error))
         if every and reports:
-            print(shown(str(write_index(path, reports))))
+            print(printable(str(write_index(path, reports))))
         bare = unknown(Path(), [str(folder) for folder in folders], config)
         if bare:
             text = f"no claims: {config} has no config of {', '.join(bare)}; name one by --config"
@@ -160,12 +160,12 @@ def _write_parquet(folders: list[Path], file: Path) -> None:
     """Write the rows of the CSVs of these folders as one Parquet file."""
     from privbandits_cli.actions.exports import regrets
     from privbandits_cli.data.tables import write_parquet
-    from privbandits_cli.experiment.received import shown
+    from privbandits_cli.experiment.received import printable
 
     with reported(*DAMAGED):
         rows = regrets(folders)
         write_parquet(str(file), rows.columns)
-    print(shown(f"{file}: {len(rows):,} rows of {counted(len(folders), 'experiment')}"))
+    print(printable(f"{file}: {len(rows):,} rows of {counted(len(folders), 'experiment')}"))
 
 
 @app.command()

@@ -41,11 +41,11 @@ def announced(quiet: bool = False) -> "Admit":
 @contextmanager
 def debugged() -> Iterator[None]:
     """Play in plain Python; an exception is shown with its traceback from the game's loop on."""
-    from privbandits_cli.numerics.jit import uncompiled
+    from privbandits_cli.numerics.jit import without_jit
     from privbandits_cli.plugins import messages
 
     try:
-        with uncompiled():
+        with without_jit():
             yield
     except BaseException as error:
         if isinstance(error, typer.Exit) or not messages.of_a_file(error):

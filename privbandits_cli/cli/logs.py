@@ -55,7 +55,7 @@ def evaluate(
     from privbandits_cli.analysis.rows import Rows
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.files import write_atomically
-    from privbandits_cli.experiment.received import shown
+    from privbandits_cli.experiment.received import printable
 
     columns = {"action": action, "reward": reward, "propensity": propensity}
     chosen = None if features is None else [name for text in features.split(",") if (name := text.strip())]
@@ -75,4 +75,4 @@ def evaluate(
         table = Rows.of(found.estimates)
         text = csv_text([table.columns, *(row.values() for row in table)])
         write_atomically(out.resolve() if out.is_file() else out, text.encode())  # if it is a link, write its target
-        print(f"wrote {shown(str(out))}", file=sys.stderr if as_json else None)
+        print(f"wrote {printable(str(out))}", file=sys.stderr if as_json else None)

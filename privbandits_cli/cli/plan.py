@@ -54,7 +54,7 @@ def plan(
     from privbandits_cli.actions import plan as planning
     from privbandits_cli.actions import plan_words
     from privbandits_cli.cli import terminal
-    from privbandits_cli.experiment.received import shown
+    from privbandits_cli.experiment.received import printable
 
     with reported(ValueError):
         asked = planning.question(arms, gap, delta, centre, null, alternative, rounds_per_person)
@@ -79,4 +79,4 @@ def plan(
 
         save(planning.figure({asked: points}), plot.parent, plot.stem, [plot.suffix.removeprefix(".")])
         if not as_json:
-            print(f"wrote {shown(str(plot))}")
+            print(f"wrote {printable(str(plot))}")

@@ -17,7 +17,7 @@ from privbandits_cli.cli.include import announced, debugged
 from privbandits_cli.cli.last_words import last_words
 from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
 from privbandits_cli.cli.signals import Stop, Stopped
-from privbandits_cli.engine import Engine, EngineError, EngineLost, Kind
+from privbandits_cli.engine import Engine, EngineError, EngineKind, EngineLost
 
 if TYPE_CHECKING:
     from privbandits_cli.actions.run import Outcome
@@ -35,7 +35,7 @@ def run(
     overrides: Overrides = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cores to use; 0 means all.")] = 0,
     engine: Annotated[
-        Kind, typer.Option(help="threads start fastest; processes survive crashes; dask uses other machines.")
+        EngineKind, typer.Option(help="threads start fastest; processes survive crashes; dask uses other machines.")
     ] = "threads",
     scheduler: Annotated[
         str | None,

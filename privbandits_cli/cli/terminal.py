@@ -17,7 +17,7 @@ from rich.table import Table
 from privbandits_cli.accounting.rounding import VACUOUS, at_least, at_most, is_vacuous, regret
 from privbandits_cli.analysis.format import amount, counted, equations, ledger_row, played, whole
 from privbandits_cli.cli.app import GLUE, filled, glued
-from privbandits_cli.experiment.received import shown
+from privbandits_cli.experiment.received import printable
 
 if TYPE_CHECKING:
     from privbandits_cli.actions.least import Found
@@ -85,8 +85,8 @@ def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Callable
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> None:
     """Print a plain table, whose equations stay on one line; the first `text` columns hold text, the others numbers."""
     console, made = stdout(), Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    cells = [[glued(shown(str(cell))) for cell in row] for row in rows]
-    for i, column in enumerate(glued(shown(column)) for column in columns):
+    cells = [[glued(printable(str(cell))) for cell in row] for row in rows]
+    for i, column in enumerate(glued(printable(column)) for column in columns):
         widest = max((len(word) for word in column.split()), default=0) if i else 0
         made.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
     for row in cells:
@@ -355,7 +355,7 @@ def print_evaluation(policy: str, found: "Evaluated", confidence: float) -> None
     """The estimates of a policy's mean reward, with what the weights are like and reasons for doubt."""
     made = [row for row in found.estimates if "value" in row]
     cells = [[ESTIMATORS[row["estimator"]], *(f"{row[name]:.4f}" for name in ("value", "low", "high"))] for row in made]
-    print_table([shown(policy), "mean reward", f"from ({100 * confidence:g} %)", "to"], cells)
+    print_table([printable(policy), "mean reward", f"from ({100 * confidence:g} %)", "to"], cells)
     weights = next((row for row in made[1:]), None)
     print()
     named = f"{counted(found.rows, 'row')}, {counted(len(found.actions), 'action')}"

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Kind = Literal["threads", "processes", "dask"]
+EngineKind = Literal["threads", "processes", "dask"]
 GUARD = 'put what it does below `if __name__ == "__main__":`, as each Dask worker first runs the script'
 
 
@@ -21,13 +21,13 @@ class EngineLost(EngineError):
 class Engine:
     """What plays the trials: threads or processes of this machine, or Dask workers."""
 
-    kind: Kind = "threads"
+    kind: EngineKind = "threads"
     address: str | None = None  # tcp://host:port of a Dask scheduler; None: all workers run on this machine
 
     @classmethod
     def parse(cls, kind: str, scheduler: str | None = None) -> "Engine":
         """An engine as a user names it; `scheduler` is HOST:PORT, with or without `tcp://`. Raises EngineError."""
-        found = next((known for known in get_args(Kind) if known == kind), None)
+        found = next((known for known in get_args(EngineKind) if known == kind), None)
         if found is None:
             raise EngineError(f"unknown engine '{kind}': choose threads, processes or dask")
         if scheduler is None:

@@ -13,7 +13,7 @@ from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.games.steps import composition
-from privbandits_cli.numerics.jit import plain
+from privbandits_cli.numerics.jit import jit_off_here
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import messages
 from privbandits_cli.plugins.loader import GAMES
@@ -76,7 +76,7 @@ def play_chunk(chunk: Chunk) -> Played:
         regrets = _checked(chunk)
         found = {key: (chunk.trials, regrets[i]) for i, key in enumerate(chunk.keys)}
     except BaseException as raised:  # whatever an algorithm or adversary raises is reported as a failure of its trial
-        if plain() or not messages.of_a_file(raised):
+        if jit_off_here() or not messages.of_a_file(raised):
             raise
         found = {}
         for i, key in enumerate(chunk.keys):

@@ -16,7 +16,7 @@ from privbandits_cli.games.contract import CONTRACTS
 from privbandits_cli.games.guards import NotANumber
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition
-from privbandits_cli.numerics.jit import PluginError, uncompiled
+from privbandits_cli.numerics.jit import PluginError, without_jit
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import lint, loader, messages
 from privbandits_cli.plugins.loader import GAMES
@@ -67,7 +67,7 @@ def _failures(match: Match, compiled: bool) -> Iterator[str]:
     steps = loader.modules(match.algorithms[0])  # an adversary is plain Python, in both
     for plain in (True, False)[: 1 + compiled] if steps else (not compiled,):
         try:
-            with uncompiled(plain), np.errstate(all="ignore"), warnings.catch_warnings():
+            with without_jit(plain), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", NumbaTypeSafetyWarning)  # an error follows
                 regrets = game.play(short, range(trials))
                 _check_finite(regrets, match)
@@ -143,7 +143,7 @@ def _place(error: BaseException, match: Match, trial: int) -> messages.Place | N
     numbers = isinstance(error, ArithmeticError | NotANumber)
     strict: Literal["raise", "ignore"] = "raise" if numbers else "ignore"
     try:
-        with uncompiled(), np.errstate(divide=strict, invalid=strict, over="ignore", under="ignore"):
+        with without_jit(), np.errstate(divide=strict, invalid=strict, over="ignore", under="ignore"):
             GAMES[match.game].play(short, [trial])
     except BaseException as replayed:  # the same, with a traceback
         if not messages.of_a_file(replayed):

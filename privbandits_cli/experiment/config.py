@@ -24,7 +24,7 @@ from privbandits_cli.experiment.received import INCLUDED, Admit, Outside, everyt
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Adversary, Setting
-from privbandits_cli.plugins.registry import Kind, Registry, including
+from privbandits_cli.plugins.registry import PlayerKind, Registry, including
 
 SHIPPED = Path(__file__).parent.parent / "configs"  # the configs that come with the package
 SMOKE = "-smoke"  # the end of the name of a small version, which --smoke makes
@@ -287,7 +287,7 @@ def _data_files(adversaries: Iterable[Variant]) -> list[Path]:
 
 
 def _players(
-    registry: Registry, key: str, kind: Kind, data: dict[str, Any], errors: list[Error]
+    registry: Registry, key: str, kind: PlayerKind, data: dict[str, Any], errors: list[Error]
 ) -> tuple[list[Variant], bool]:
     """The variants of the adversaries or of the algorithms, and whether any of them are missing because of errors."""
     before, found, entries = len(errors), list[Variant](), data.get(key)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from privbandits_cli.experiment.received import CONTROL, shown
+from privbandits_cli.experiment.received import CONTROL, printable
 
 Loc = tuple[str | int, ...]
 
@@ -82,7 +82,7 @@ class Document:
             return error.message
         line, column = self.place(error)
         start = max(0, column - BEFORE)  # a long line is cut around the error
-        text = shown(self.line(line)[start : start + SHOWN])
+        text = printable(self.line(line)[start : start + SHOWN])
         caret = f"\n    {text}\n    {' ' * (column - start)}^" if text.strip() else ""
         return f"{self.path}:{line + 1}:{column + 1}: {error.message}{caret}"
 
@@ -166,7 +166,7 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key, place = shown(str(key_node.value)), (key_node.start_mark.line, key_node.start_mark.column)
+            key, place = printable(str(key_node.value)), (key_node.start_mark.line, key_node.start_mark.column)
             problem = "" if isinstance(key_node, yaml.ScalarNode) else "a key is a word, not a list or a mapping"
             if key in out and not problem:
                 problem = f"duplicate key '{key}', first on line {document.keys[(*loc, key)][0] + 1}"
@@ -182,7 +182,7 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
 
 
 def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
-    text = shown(str(node.value))
+    text = printable(str(node.value))
     _refuse_controls(node, loc, document)
     if node.tag == IMPLICIT["number"]:
         try:
@@ -199,7 +199,7 @@ def _refuse_controls(node: yaml.Node, loc: Loc, document: Document, at_key: bool
 
 
 def _control(sign: str) -> str:
-    return f"the text holds the control character {shown(sign)}: leave it out"
+    return f"the text holds the control character {printable(sign)}: leave it out"
 
 
 def parse(text: str, path: str) -> Document:
@@ -251,7 +251,7 @@ def override(document: Document, text: str) -> None:
     controls = CONTROL.search(text)
     if controls or not equals or not loc or re.sub(r"\.", "", _STEP.sub("", key)):
         problem = "write it as KEY=VALUE, without spaces, for example algorithms[1].epsilon=0.5"
-        document.overrides[("\0", text)] = shown(text)
+        document.overrides[("\0", text)] = printable(text)
         document.errors.append(Error(("\0", text), _control(controls[0]) if controls else problem))
         return
     parsed = yaml_value(value_text)

@@ -13,7 +13,7 @@ from privbandits_cli.experiment.names import latin
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.numerics.text import meant, number_of
-from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.plugins.registry import PlayerKind, Registry
 
 LONG = 60  # characters of a config's text in a message
 COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's errors for a value that is no list or mapping
@@ -24,7 +24,7 @@ NUMBERS = {  # what to write instead, by the type of pydantic's error
 FEW = 8  # names that a suggestion lists although one of them is similar
 ENOUGH = 1_000  # errors of a config, after which no more are looked for
 # Keys of an entry that concern the figure and are not parameters.
-DRAWN: dict[Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
+DRAWN: dict[PlayerKind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
 
 
 def translated(
@@ -103,7 +103,7 @@ def _known(model: type[BaseModel], inside: Loc) -> list[str]:
         field = model.model_fields.get(str(step))
         parts = [field.annotation, *get_args(field.annotation)] if field else []
         model = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), model)
-    kind: Kind = "algorithms" if issubclass(model, Algorithm) else "adversaries"
+    kind: PlayerKind = "algorithms" if issubclass(model, Algorithm) else "adversaries"
     return [*model.model_fields, *(DRAWN[kind] if issubclass(model, Parameters) else [])]
 
 

@@ -13,7 +13,7 @@ from privbandits_cli.games import bandit, best_arm, linear
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
-from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.plugins.registry import PlayerKind, Registry
 
 COMPUTING = (ArithmeticError, ValueError, RuntimeError, TypeError)  # what a formula raises outside of its range
 
@@ -82,7 +82,7 @@ def of_the_game(
     fitting = []
     for variant in variants:
         player = variant.parameters
-        kind: Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
+        kind: PlayerKind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
         experts = (
             kind == "adversaries" and keys.game == "linear" and ("set" in invalid or listed(keys.set) == ["simplex"])
         )

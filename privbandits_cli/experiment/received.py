@@ -91,6 +91,6 @@ def copies(folder: Path) -> list[Path]:
     return [inside(folder, f"{INCLUDED}/{file.name}") for file in sorted(folder.glob(f"{INCLUDED}/*.py"))]
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     r"""A text with its control characters written out, as in `\x1b`: a terminal would obey them."""
     return CONTROL.sub(lambda sign: ascii(sign[0])[1:-1], text)

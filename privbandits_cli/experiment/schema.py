@@ -6,7 +6,7 @@ from privbandits_cli.experiment.errors import DRAWN
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.plugins.registry import PlayerKind, Registry
 
 NULL = {"type": "null"}
 NUMBER = {"type": "string", "pattern": r"^(\d+\^\d+|\.inf)$", "description": "2^18, .inf"}
@@ -17,7 +17,7 @@ def schema() -> dict[str, Any]:
     registry = Registry()
     out = Keys.model_json_schema()
     definitions: dict[str, Any] = out.setdefault("$defs", {})
-    kinds: tuple[Kind, ...] = ("algorithms", "adversaries")
+    kinds: tuple[PlayerKind, ...] = ("algorithms", "adversaries")
     for kind in kinds:
         for name, model in registry.every(kind):
             definitions[name] = _entry(name, model, definitions)

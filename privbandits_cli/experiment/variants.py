@@ -15,7 +15,7 @@ from privbandits_cli.experiment.errors import DRAWN, ENOUGH, misfit, missing, sh
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.plugins.registry import Kind, Registry
+from privbandits_cli.plugins.registry import PlayerKind, Registry
 
 MOST_VARIANTS = 10_000  # the most variants that one entry may give
 
@@ -58,7 +58,7 @@ def _relisted(described: Mapping[str, Any], swept: Mapping[str, Any]) -> dict[st
     return out
 
 
-def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:
+def variants(registry: Registry, kind: PlayerKind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:
     """The variants of an entry, one for each combination of listed values."""
     if isinstance(entry, str):
         entry = {"name": entry}
@@ -72,7 +72,7 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
         if name in registry.unusable:
             return []
         what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
-        message = f"unknown {what} '{short(name)}'" + suggestion(name, registry.names(kind), registry.shown(kind))
+        message = f"unknown {what} '{short(name)}'" + suggestion(name, registry.names(kind), registry.displays(kind))
         errors.append(Error((*loc, "name"), message))
         return []
     drawn = {key: entry.get(key, "") for key in DRAWN[kind]}
@@ -102,7 +102,7 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
     return out
 
 
-def single(registry: Registry, kind: Kind, entry: Mapping[str, Any]) -> Parameters:
+def single(registry: Registry, kind: PlayerKind, entry: Mapping[str, Any]) -> Parameters:
     """The player of an entry with one value for each parameter; KeyError if it is wrong, or has several."""
     errors: list[Error] = []
     made = variants(registry, kind, dict(entry), (), errors)

@@ -43,7 +43,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kind:
+class AnswerKind:
     """What a figure shows, in words, and how it is computed."""
 
     y: str
@@ -53,14 +53,14 @@ class Kind:
     bounded: bool = False  # whether there are lower bounds
 
 
-def kind(found: Curves) -> Kind:
+def kind(found: Curves) -> AnswerKind:
     """What the figure of a results folder shows."""
     sure = found.config.get("confidence") is not None
     quantity = found.plot.quantity or ("pulls" if sure else "wrong")
     return KINDS[quantity, bool(found.plot.against)]
 
 
-def lines(found: Curves, members: Sequence[Measured], shown: Kind) -> Iterator[tuple[Line, list[Measured]]]:
+def lines(found: Curves, members: Sequence[Measured], shown: AnswerKind) -> Iterator[tuple[Line, list[Measured]]]:
     """The lines of a panel, each with its curves; a learner without the parameter on the x axis is a level line."""
     against = found.plot.against
     values = [float(curve.swept[against]) for curve in members if against in curve.swept]
@@ -144,10 +144,10 @@ def _pulls(curve: Measured) -> Floats:
 
 EXACT = "95 % interval of Clopper & Pearson"
 KINDS = {  # by `plot.quantity`, and whether it is drawn against a parameter
-    ("pulls", True): Kind("plays until the answer", "mean", "95 % interval of the mean", _times, bounded=True),
-    ("pulls", False): Kind("share of trials without an answer yet", "share", "", _going_on),
-    ("wrong", True): Kind("share of wrong answers", "share", EXACT, _errors),
-    ("wrong", False): Kind("share of wrong recommendations", "share", EXACT, _anytime),
+    ("pulls", True): AnswerKind("plays until the answer", "mean", "95 % interval of the mean", _times, bounded=True),
+    ("pulls", False): AnswerKind("share of trials without an answer yet", "share", "", _going_on),
+    ("wrong", True): AnswerKind("share of wrong answers", "share", EXACT, _errors),
+    ("wrong", False): AnswerKind("share of wrong recommendations", "share", EXACT, _anytime),
 }
 
 

@@ -5,7 +5,7 @@ import math
 COLUMN, PAGE = 3.3, 6.9  # inches: one column of a two-column paper, and both
 WIDTHS = {"one": COLUMN, "two": PAGE}
 NARROWEST = 1.6  # inches of a panel with its numbers
-MOST = 0.2  # part of the figure that a legend, or cells without a panel, may take
+MOST_SHARE = 0.2  # part of the figure that a legend, or cells without a panel, may take
 NAMES, MORE = 0.5, 1.25  # names at the ends of lines take this part of a panel's height, if it grows only so much
 LOW, HIGH = 1.45, 2.2  # inches of a row of panels
 
@@ -28,7 +28,7 @@ def columns(panels: int, width: float) -> int:
     for n in (3, 4, 2, 1):
         cells = n * math.ceil(panels / n)
         square = n == 4 and panels == 4  # two rows of two, not one of four
-        if n <= most and not square and (cells - panels) / cells <= MOST:
+        if n <= most and not square and (cells - panels) / cells <= MOST_SHARE:
             return n
     return 1
 

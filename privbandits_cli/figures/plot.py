@@ -137,7 +137,7 @@ def _laid_out(picture: Picture) -> Figure:
         if out is not None:
             return out
         wide, high = _legend_size(picture, width)
-        least = wide * high / width / layout.MOST
+        least = wide * high / width / layout.MOST_SHARE
         if least <= rows + high:
             return _below(picture, width, rows + high)
     return _below(picture, width, least)

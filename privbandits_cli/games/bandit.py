@@ -25,7 +25,7 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import Record, Records, borrow, compiled, kept, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, borrow, cached_per_mode, compiled, record, unbound
 from privbandits_cli.numerics.types import Blocks, Floats, Ints, Tables
 
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "One", "Setting", "papers_delta", "play"]
@@ -120,14 +120,14 @@ class Algorithm(players.Algorithm):
         `One` in place of a count asks for one, like `drawn`. By default every round has what the base asks for.
         """
         base = self._wrapped()
-        found = asked(base, setting) if isinstance(base, Algorithm) else {}
+        found = random_needs(base, setting) if isinstance(base, Algorithm) else {}
         return {kind: One() if isinstance(n, One) else n for kind, n in found.items()}
 
     def caveats(self, setting: Setting) -> list[str]:
         public = "It draws no random numbers: unless its arms ignore the gains, no ε holds at any δ < 1."
-        return [] if asked(self, setting) else [public]
+        return [] if random_needs(self, setting) else [public]
 
-    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
+    def instance_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """A bound `[points]` on the expected regret after `rounds` if the means of the arms are known, or None.
 
         means: those of the arms, `[arms]`. All gains are independent and in [0, 1]; the gains of an arm have its mean.
@@ -148,10 +148,10 @@ def gaps(means: Floats) -> Floats:
 # ------------------------------------------------------------------------------------- playing a match
 
 
-def asked(algorithm: players.Algorithm, setting: Setting) -> dict[str, int | One]:
+def random_needs(algorithm: players.Algorithm, setting: Setting) -> dict[str, int | One]:
     """The random numbers of a tuned algorithm, by kind; PluginError where a user's file asks for unknown ones."""
     assert isinstance(algorithm, Algorithm)
-    return dict.fromkeys(algorithm.drawn, One()) | guards.asked(algorithm, setting)
+    return dict.fromkeys(algorithm.drawn, One()) | guards.random_needs(algorithm, setting)
 
 
 def ones(wanted: Mapping[str, int | One]) -> set[str]:
@@ -208,7 +208,7 @@ def deal(table: Table, t: int) -> tuple[Any, ...]:
     return rng, borrow(table.gains)[t], borrow(table.worth), table.memory, table.observed, t
 
 
-@kept
+@cached_per_mode
 def loop(modules: tuple[str, ...], layout: Any, known: bool) -> Callable[..., None]:
     """The loop of a composition for one trial; layout: that of its record; known: whether `worth` counts."""
     return driver.loop(play_round, deal, in_loop(modules) | {"KNOWN": known})
@@ -244,7 +244,7 @@ class Seat(driver.Seat):
     """An algorithm in the games of some trials, with a source for each kind of its random numbers."""
 
     def __init__(self, games: "Games", algorithm: players.Algorithm, loop: Loop, trials: Sequence[int]) -> None:
-        setting, self.asked = games.match.setting, asked(algorithm, games.match.setting)
+        setting, self.asked = games.match.setting, random_needs(algorithm, games.match.setting)
         memory, observed = games.adversary.reaction()
         super().__init__(algorithm, loop, games.first(algorithm, setting, memory), trials)
         self.sources = {kind: fill_of(kind, *games.streams(kind, algorithm)) for kind in self.asked}
@@ -300,7 +300,7 @@ class Games(driver.Games):
         """The loop of a tuned algorithm in lockstep, or the reason why it has none; lone: for one trial."""
         if setting.n_arms > MANY:
             return Loop(None, f"there are more than {MANY:,} arms")
-        layout, wanted = cls.first(algorithm, setting).dtype, asked(algorithm, setting)
+        layout, wanted = cls.first(algorithm, setting).dtype, random_needs(algorithm, setting)
         axes = tuple(axis(wanted.get(kind, One())) for kind in Numbers._fields)
         return cls.in_lockstep(composition(algorithm), layout, 1 if lone else cls.width, setting.n_arms, axes, known)
 
@@ -321,7 +321,7 @@ class Games(driver.Games):
 
     def most_rounds(self) -> int:
         setting = self.match.setting
-        wanted = [n for algorithm in self.match.algorithms for n in asked(algorithm, setting).values()]
+        wanted = [n for algorithm in self.match.algorithms for n in random_needs(algorithm, setting).values()]
         most = max([setting.n_arms, *(n for n in wanted if not isinstance(n, One))])
         return max(LEAST, BYTES // (8 * len(self.trials) * most))
 

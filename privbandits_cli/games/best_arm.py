@@ -23,7 +23,7 @@ from privbandits_cli.games.guards import WrongAdvice, WrongAnswer, WrongArm
 from privbandits_cli.games.lockstep import LANES, Loop
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import in_loop, plain
-from privbandits_cli.numerics.jit import Record, Records, borrow, kept, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, borrow, cached_per_mode, record, unbound
 from privbandits_cli.numerics.types import Floats, Ints
 
 __all__ = ["Adversary", "Algorithm", "Budgeted", "Outcomes", "Sure", "play"]
@@ -158,7 +158,7 @@ def names(modules: tuple[str, ...]) -> bool:
     return "recommend" in plain(modules[0])
 
 
-@kept
+@cached_per_mode
 def loop(modules: tuple[str, ...], layout: Any) -> Callable[..., None]:
     """The loop of a composition for one trial; layout: that of its record."""
     return driver.loop(play_round, deal, in_loop(modules) | {"NAMES": names(modules)})

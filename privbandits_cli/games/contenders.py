@@ -76,7 +76,7 @@ def contenders_room(dimension: int) -> dict[str, Any]:
 
 
 @once
-def envelop(room: Record, theta: Floats, inverse: Floats, wide: float) -> bool:
+def fit_envelope(room: Record, theta: Floats, inverse: Floats, wide: float) -> bool:
     """Compute Λ for this θ~, V^-1 and β; False if no number bounds the scores."""
     d, phi, unit, lean = len(theta), room.phi, room.unit, room.lean
     if not wide > 0.0:

@@ -23,12 +23,21 @@ from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.lockstep import NONE, Loop
 from privbandits_cli.games.logged import Events, Exhausted
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
+from privbandits_cli.games.on_demand import ArmLaw, LazyArms, new_crowd
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.rewards import REWARDS, Law, reward
 from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import PluginError, Record, Records, borrow, compiled, kept, record, unbound
+from privbandits_cli.numerics.jit import (
+    PluginError,
+    Record,
+    Records,
+    borrow,
+    cached_per_mode,
+    compiled,
+    record,
+    unbound,
+)
 from privbandits_cli.numerics.sfc64 import words_of
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Blocks, Floats, Ints, Tables
@@ -94,7 +103,7 @@ class Adversary(players.Adversary):
             side_by_side(rows.reshape(len(rngs), -1), out.reshape(-1, len(rngs)))
             yield out
 
-    def on_demand(self) -> Crowd | None:
+    def on_demand(self) -> ArmLaw | None:
         """The law of arms that are drawn on demand (`games.on_demand`); it replaces the tables of `arms`."""
         return None
 
@@ -158,7 +167,7 @@ class Ahead(NamedTuple):
 class Table(NamedTuple):
     """What one trial reads to play a block."""
 
-    dealt: Any  # `Ahead`, the `Dealer` of arms drawn on demand, or the `Events` of a log
+    dealt: Any  # `Ahead`, the `LazyArms` of a game that draws on demand, or the `Events` of a log
     numbers: Floats  # the random numbers of the rewards, [round]
     rng: Generator  # the learner's own
 
@@ -207,7 +216,7 @@ def deal(table: Table, t: int) -> tuple[Any, ...]:
     return table.rng, deal_round(table.dealt, t), table.numbers[t], t
 
 
-@kept
+@cached_per_mode
 def loop(modules: tuple[str, ...], layout: Any, source: str, optimistic: bool) -> Callable[..., None]:
     """The loop of a composition for one trial; layout: that of its record.
 
@@ -250,14 +259,14 @@ class Seat(driver.Seat):
         for words, rng in zip(self.records["player"]["words"], self.rngs, strict=True):
             words[:] = words_of(rng)["words"]
         self.source, self.optimistic = "", False
-        self.dealers: Sequence[Dealer | Events | None] = [None for _ in trials]
+        self.dealers: Sequence[LazyArms | Events | None] = [None for _ in trials]
         crowd = games.adversary.on_demand()
         events = [own.opened(self.modules) for own in games.events if own is not None]
         if events:
             self.dealers, self.source = events, logged.__name__
         elif crowd is not None:
-            if not isinstance(crowd, Crowd):
-                message = f"on_demand returned {crowd!r}: return Crowd(best, low, high), or None"
+            if not isinstance(crowd, ArmLaw):
+                message = f"on_demand returned {crowd!r}: return ArmLaw(best, low, high), or None"
                 raise PluginError(message, type(games.adversary).on_demand)
             self.source, self.optimistic = on_demand.__name__, algorithm.promises_all("optimistic")
             if self.optimistic:
@@ -265,7 +274,7 @@ class Seat(driver.Seat):
             shape, growing = (known.dimension, setting.n_arms), algorithm.promises_all("growing")
             rngs = games.streams("contexts", algorithm, trials=trials)
             crowds = [new_crowd(crowd, *shape, growing, rng) for rng in rngs]
-            self.dealers = [Dealer(shape, own, np.zeros((0, 0) if self.optimistic else shape)) for own in crowds]
+            self.dealers = [LazyArms(shape, own, np.zeros((0, 0) if self.optimistic else shape)) for own in crowds]
 
     def given(self, table: tuple[Any, ...], rounds: range) -> tuple[Any, ...]:
         return table

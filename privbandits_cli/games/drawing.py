@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from privbandits_cli.games import lockstep
 from privbandits_cli.games.lockstep import Loop, in_words, spread
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import Record, Records, bind, borrower, compile_step, compiled, kept, record, unbound
+from privbandits_cli.numerics.jit import (
+    Record,
+    Records,
+    bind,
+    borrower,
+    cached_per_mode,
+    compile_step,
+    compiled,
+    record,
+    unbound,
+)
 from privbandits_cli.numerics.sfc64 import (
     TOGETHER,
     Fill,
@@ -174,7 +184,7 @@ def play_alone(states: Records, layers: Records, rows: NDArray[Any]) -> None:
         fill_row(state, normal, table[i])
 
 
-@kept
+@cached_per_mode
 def _together(step: Row, layout: Any, width: int, shape: tuple[int, ...], kind: str, own: tuple[str, ...]) -> Loop:
     """The loop of a step in lockstep."""
     words, table = in_words(layout), (shape, kind, own)
@@ -182,7 +192,7 @@ def _together(step: Row, layout: Any, width: int, shape: tuple[int, ...], kind: 
     return lockstep.bound(Step(step), words, width, program, 0, table)
 
 
-@kept
+@cached_per_mode
 def _alone(step: Row) -> Callable[..., None]:
     """The loop of a step for one trial."""
     return bind(play_alone, fill_row=compile_step(step), borrow=borrower())

@@ -20,7 +20,7 @@ from privbandits_cli.convex.losses import SLACK, LossSet
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.contract import CONTRACTS, Contract, One
 from privbandits_cli.games.players import Contexts, Setting, papers_delta
-from privbandits_cli.numerics.jit import PluginError, Records, is_users, plain
+from privbandits_cli.numerics.jit import PluginError, Records, is_users, jit_off_here
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 
@@ -85,7 +85,7 @@ def check_promise(algorithm: Any, setting: Setting) -> None:
             raise PluginError(f"facts returned {_short(found)}: return numbers by name, {{'sigma': 2.0}}", facts)
 
 
-def asked(algorithm: Any, setting: Setting, *rounds: NDArray[Any]) -> dict[str, Any]:
+def random_needs(algorithm: Any, setting: Setting, *rounds: NDArray[Any]) -> dict[str, Any]:
     """What `draws` asks for, by kind; PluginError where a user's file asks for random numbers that do not exist.
 
     rounds: those for which it is asked, in the game linear.
@@ -190,7 +190,7 @@ class _Declared:
 
 def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     """A user's plain step with a check of what it did; a compiled step is returned as it is."""
-    if not plain() or not is_users(original.__module__) or name not in ("choose", "update", "stop", "recommend"):
+    if not jit_off_here() or not is_users(original.__module__) or name not in ("choose", "update", "stop", "recommend"):
         return step
     if name in ("stop", "recommend"):
 

@@ -26,7 +26,7 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import composition, in_loop
 from privbandits_cli.numerics.arrays import copy
-from privbandits_cli.numerics.jit import Record, Records, borrow, compiled, kept, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, borrow, cached_per_mode, compiled, record, unbound
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.types import Blocks, Floats, Ints
 
@@ -148,7 +148,7 @@ def deal(table: Table, t: int) -> tuple[Draws, Floats, Floats]:
     return rng, borrow(table.losses)[t], borrow(table.points)[t if GUARDED else 0]
 
 
-@kept
+@cached_per_mode
 def loop(modules: tuple[str, ...], layout: Any, feedback: Feedback) -> Callable[..., None]:
     """The loop of a composition for one trial; layout: that of its record."""
     return driver.loop(play_round, deal, in_loop(modules) | {"FULL": feedback == "full"})
@@ -228,7 +228,7 @@ class Seat(driver.Seat):
 
     def given(self, table: Losses, rounds: range) -> tuple[Any, ...]:
         n, own = len(self.records), guards.guarded(self.modules)
-        asked = guards.asked(self.algorithm, self.setting, np.arange(rounds.start, rounds.stop))
+        asked = guards.random_needs(self.algorithm, self.setting, np.arange(rounds.start, rounds.stop))
         numbers, ends = drawn(self.fills, asked, len(rounds), n, unasked=own)  # NaN where a user's file asks for none
         self.points = np.empty((len(rounds) if own else 1, self.setting.n_arms, n))
         return table.wide, *numbers, *ends, self.points
@@ -285,7 +285,7 @@ class Games(driver.Games):
         """As many rounds as fit into BYTES, if each has the mean count of losses, or of random numbers of a kind."""
         rounds, most = np.arange(1, 65), self.match.setting.n_arms
         for algorithm in self.match.algorithms:
-            asked = guards.asked(algorithm, self.match.setting, rounds).values()
+            asked = guards.random_needs(algorithm, self.match.setting, rounds).values()
             most = max([most, *(int(np.sum(counts + 0 * rounds)) // len(rounds) for counts in asked)])
         return BYTES // (8 * most)
 

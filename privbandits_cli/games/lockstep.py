@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privbandits_cli.games.guards import guarded
 from privbandits_cli.games.steps import STEPS, STOPPING, filled_in, plain
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import Quick, Records, bind, interpreted, is_kept, kept, unbound
+from privbandits_cli.numerics.jit import Quick, Records, bind, cached_per_mode, is_kept, jit_off, unbound
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.spmd.source import BOOL, Step, Unsupported, digest_of
 from privbandits_cli.version import numba_was_tried
@@ -95,7 +95,7 @@ class Loop(NamedTuple):
 NONE = Loop(None)
 
 
-@kept
+@cached_per_mode
 def loop(
     play_round: Callable[..., None],
     game: str,
@@ -132,7 +132,7 @@ def bound(step: Step, layout: Any, width: int, program: Callable[[Any], Any], fo
     layout: that of the records, in words. program: makes the step's `Program` by `games.round_code`. found: the place
     of the number that is noted at marks. about: what else the code depends on.
     """
-    if interpreted():
+    if jit_off():
         return Loop(None, "nothing is compiled")
     if not numba_was_tried():
         return Loop(None, "this version of numba was not tried")

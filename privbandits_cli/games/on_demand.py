@@ -25,12 +25,12 @@ from privbandits_cli.games.contenders import (
     contenders_room,
     coordinate,
     dot,
-    envelop,
+    fit_envelope,
     propose,
     score,
 )
 from privbandits_cli.games.ellipsoid import beta, copy
-from privbandits_cli.numerics.jit import Record, Records, borrow, borrower, compile_step, kept, once, record
+from privbandits_cli.numerics.jit import Record, Records, borrow, borrower, cached_per_mode, compile_step, once, record
 from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 from privbandits_cli.numerics.types import Floats
 
@@ -48,7 +48,7 @@ NOTHING = 1e-100  # proposals; fewer say nothing of the slope
 TRIES = 64
 
 
-class Crowd(NamedTuple):
+class ArmLaw(NamedTuple):
     """The law of a round's arms: the mean of the best, and the least and largest mean of the others."""
 
     best: float
@@ -56,7 +56,7 @@ class Crowd(NamedTuple):
     high: float
 
 
-class Dealer(NamedTuple):
+class LazyArms(NamedTuple):
     """What an algorithm's `choose` gets in place of arms `[d, k]`."""
 
     shape: tuple[int, int]  # d, k
@@ -64,7 +64,7 @@ class Dealer(NamedTuple):
     table: Floats  # room for the arms, `[d, k]`, if the learner reads all of them
 
 
-def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Generator) -> Records:
+def new_crowd(crowd: ArmLaw, dimension: int, n_arms: int, lasting: bool, rng: Generator) -> Records:
     """The record of a crowd; θ is a random direction. lasting: V^-1 only becomes smaller.
 
     ValueError for means that no unit vectors have.
@@ -120,7 +120,7 @@ def direction(dimension: int, rng: Generator) -> Floats:
 # ------------------------------------------------------------------------------------------------- the arms
 
 
-def deal(dealer: Dealer, t: int) -> Dealer:
+def deal(dealer: LazyArms, t: int) -> LazyArms:
     """The next round's best arm; the others wait for the choice."""
     crowd = dealer.records[0]
     crowd.t += 1
@@ -172,7 +172,7 @@ def draw_other(crowd: Record, x: Floats) -> None:
         x[i] = new * crowd.theta[i] + size * x[i]
 
 
-def deal_all(dealer: Dealer, t: int) -> Dealer:
+def deal_all(dealer: LazyArms, t: int) -> LazyArms:
     """The next round, with all arms in the dealer's table, for a learner that reads them itself."""
     crowd, arms = deal(dealer, t).records[0], dealer.table
     for a in range(arms.shape[1]):
@@ -183,17 +183,17 @@ def deal_all(dealer: Dealer, t: int) -> Dealer:
     return dealer
 
 
-def arms_of(dealer: Dealer) -> Dealer:
+def arms_of(dealer: LazyArms) -> LazyArms:
     """What `choose` gets in place of arms: `optimistic` draws the arms that it needs."""
     return dealer
 
 
-def all_arms_of(dealer: Dealer) -> Floats:
+def all_arms_of(dealer: LazyArms) -> Floats:
     """What `choose` gets where all arms are drawn, `[d, k]`."""
     return borrow(dealer.table)
 
 
-def take(dealer: Dealer, arm: int, x: Floats) -> tuple[float, float]:
+def take(dealer: LazyArms, arm: int, x: Floats) -> tuple[float, float]:
     """Copy an arm to x; returns its mean and the largest mean of the round.
 
     If the arm is neither the choice nor the best, it is drawn now, in each call: a random one of the others, given that
@@ -212,7 +212,7 @@ def take(dealer: Dealer, arm: int, x: Floats) -> tuple[float, float]:
     return crowd.best if arm == crowd.place else dot(crowd.theta, x), crowd.best
 
 
-def take_any(dealer: Dealer, arm: int, x: Floats) -> tuple[float, float]:
+def take_any(dealer: LazyArms, arm: int, x: Floats) -> tuple[float, float]:
     """`take` for a game in which all arms are drawn."""
     crowd = dealer.records[0]
     for i in range(len(x)):
@@ -223,7 +223,7 @@ def take_any(dealer: Dealer, arm: int, x: Floats) -> tuple[float, float]:
 # ----------------------------------------------------------------------------------------------- the choice
 
 
-def optimistic(state: Record, arms: Dealer) -> int:
+def optimistic(state: Record, arms: LazyArms) -> int:
     """An arm with the largest <θ~, x> + β √(x' V^-1 x), `ellipsoid.optimistic` of a crowd."""
     crowd, theta, inverse, wide = arms.records[0], state.theta, state.inverse, beta(state)
     if crowd.asked == crowd.t:
@@ -263,7 +263,7 @@ def keep_up(crowd: Record, theta: Floats, inverse: Floats, wide: float, top: flo
         found = at(crowd, top - moved)
         if found <= min(wanted(crowd), FEWER + 1.5 * crowd.fresh):
             return moved
-    if not envelop(crowd, theta, inverse, wide):
+    if not fit_envelope(crowd, theta, inverse, wide):
         return np.inf
     if crowd.t >= crowd.due:
         crowd.due = crowd.t + crowd.t // LATER
@@ -284,7 +284,7 @@ def improve(crowd: Record, theta: Floats, inverse: Floats, wide: float, top: flo
         crowd.weight *= np.exp(step)
     else:
         crowd.steep *= np.exp(step)
-    better = envelop(crowd, theta, inverse, wide) and at(crowd, level) < before
+    better = fit_envelope(crowd, theta, inverse, wide) and at(crowd, level) < before
     crowd.steps[crowd.turn] = (
         max(-LONGEST, min(LONGEST, 1.5 * step)) if better else -np.copysign(max(SHORTEST, 0.7 * abs(step)), step)
     )
@@ -292,7 +292,7 @@ def improve(crowd: Record, theta: Floats, inverse: Floats, wide: float, top: flo
     if better:
         return True
     crowd.weight, crowd.steep = weight, steep
-    return envelop(crowd, theta, inverse, wide)
+    return fit_envelope(crowd, theta, inverse, wide)
 
 
 def distance(phi: Floats, theta: Floats, wide: float) -> float:
@@ -416,7 +416,7 @@ def steps(optimist: bool) -> dict[str, Callable[..., Any]]:
     return {"deal_round": compile_step(deal_all), "arms_of": own, "take": compile_step(take_any)}
 
 
-@kept
+@cached_per_mode
 def rule() -> Callable[..., Any]:
     """The compiled `optimistic`."""
     return compile_step(optimistic)

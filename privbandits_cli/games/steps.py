@@ -9,7 +9,7 @@ from typing import Any
 
 from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.numerics.jit import borrower, compile_step, kept, unbound
+from privbandits_cli.numerics.jit import borrower, cached_per_mode, compile_step, unbound
 
 STEPS = {"choose": "probabilities", "update": "released"}  # each step with the function that describes what it does
 STOPPING = "stop", "recommend"  # what the game best_arm asks for beside them
@@ -44,7 +44,7 @@ def plain(module: str) -> dict[str, Callable[..., Any]]:
     return found
 
 
-@kept
+@cached_per_mode
 def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., Any]]:
     """The compiled steps of a composition by name; those of a wrapper contain those of its base and mechanism.
 

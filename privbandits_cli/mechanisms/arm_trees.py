@@ -25,7 +25,7 @@ from privbandits_cli.mechanisms.tree import trailing_zeros, trailing_zeros_in
 from privbandits_cli.numerics.types import Floats
 
 Tree = KAryTree | SmoothTree
-Kind = Literal["tree", "k_ary", "smooth"]
+TreeKind = Literal["tree", "k_ary", "smooth"]
 Choice = Literal["tree", "k_ary", "smooth", "auto"]
 
 CHOICE = (
@@ -45,18 +45,18 @@ def errors(choice: Choice, horizon: float) -> Iterator[str]:
         yield f"{TOO_MANY}: set counter: auto"
 
 
-def best(kind: Kind, items: int) -> Tree:
+def best(kind: TreeKind, items: int) -> Tree:
     """The tree of this kind with the smallest deviation for `items` gains of an arm."""
     if kind == "smooth":
         return SmoothTree.best(items, "laplace", Counter.largest)
     return KAryTree.best(items, "laplace", Counter.largest) if kind == "k_ary" else KAryTree(items, "laplace")
 
 
-def resolved(choice: Choice, items: int) -> Kind:
+def resolved(choice: Choice, items: int) -> TreeKind:
     """The kind of tree; `auto` takes the kind whose best tree for `items` gains has the smallest deviation."""
     if choice != "auto":
         return choice
-    kinds: tuple[Kind, ...] = ("tree", "k_ary", "smooth") if items <= MOST_ITEMS else ("tree", "k_ary")
+    kinds: tuple[TreeKind, ...] = ("tree", "k_ary", "smooth") if items <= MOST_ITEMS else ("tree", "k_ary")
     return min(kinds, key=lambda kind: best(kind, items).largest())
 
 

@@ -34,12 +34,12 @@ ONE_AT_A_TIME = threading.Lock()  # `quickly` changes a setting of the process
 P = ParamSpec("P")
 T = TypeVar("T")
 
-ROOM = "privbandits_cli.plugins.loader."  # the names of users' modules start like this
+USER_MODULE_PREFIX = "privbandits_cli.plugins.loader."  # the names of users' modules start like this
 
 
 def is_users(module: str) -> bool:
     """Whether a module of this name was made from a user's file."""
-    return module.startswith(ROOM)
+    return module.startswith(USER_MODULE_PREFIX)
 
 
 class PluginError(Exception):
@@ -99,14 +99,14 @@ def unbound(*_: Any) -> Any:
 _plain = ContextVar("plain", default=False)  # each thread has its own
 
 
-def plain() -> bool:
+def jit_off_here() -> bool:
     """Whether kernels are left uncompiled in this context."""
     return _plain.get()
 
 
-def interpreted() -> bool:
+def jit_off() -> bool:
     """Whether loops run as plain Python, here or because numba is switched off."""
-    if plain():
+    if jit_off_here():
         return True
     from numba import config
 
@@ -114,7 +114,7 @@ def interpreted() -> bool:
 
 
 @contextmanager
-def uncompiled(wanted: bool = True) -> Iterator[None]:
+def without_jit(wanted: bool = True) -> Iterator[None]:
     """Context in which this thread gets kernels as plain Python: the same numbers, a few hundred times slower."""
     before = _plain.set(_plain.get() or wanted)
     try:
@@ -123,13 +123,13 @@ def uncompiled(wanted: bool = True) -> Iterator[None]:
         _plain.reset(before)
 
 
-def kept(make: Callable[P, T]) -> Callable[P, T]:
+def cached_per_mode(make: Callable[P, T]) -> Callable[P, T]:
     """`functools.cache` for functions that make kernels; compiled and plain kernels are cached separately."""
     cached: Any = functools.cache(lambda _, *words, **named: make(*words, **named))
 
     @functools.wraps(make)
     def found(*words: P.args, **named: P.kwargs) -> T:
-        made: T = cached(plain(), *words, **named)
+        made: T = cached(jit_off_here(), *words, **named)
         return made
 
     return found
@@ -139,7 +139,7 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any]) -> types.Funct
     """A copy of a plain function with these names among its globals; the plain functions that it calls are compiled."""
     assert isinstance(function, types.FunctionType)
     namespace = {**function.__globals__, **names}
-    for name in () if plain() else global_names(function.__code__):
+    for name in () if jit_off_here() else global_names(function.__code__):
         called = namespace.get(name)
         if called is function:
             raise PluginError(f"`{name}` calls itself, which a compiled step cannot do", function)
@@ -147,11 +147,11 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any]) -> types.Funct
             twin = getattr(called, "compiled_in", None)
             if twin is None:
                 namespace[name] = _called(called)
-            elif not interpreted():
+            elif not jit_off():
                 namespace[name] = getattr(import_module(twin), called.__name__)
     code, defaults, named = function.__code__, function.__defaults__, function.__kwdefaults__ or {}
     only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-    if only and not plain():  # numba does not support keyword-only arguments: make them ordinary ones
+    if only and not jit_off_here():  # numba does not support keyword-only arguments: make them ordinary ones
         if code.co_flags & inspect.CO_VARARGS or (len(named) < len(only) and (named or defaults)):
             raise PluginError(
                 f"compiled, `{function.__name__}` cannot take {', '.join(only)} by keyword only: drop the `*`", function
@@ -239,7 +239,7 @@ class Part:
 
 
 def _part(function: Callable[..., Any], names: dict[str, Any], inlined: bool) -> Callable[..., Any]:
-    if interpreted():
+    if jit_off():
         return _rebound(function, names)
     users, copy = is_users(function.__module__), _rebound(function, names)
     vars(copy)["digest"] = of_function(copy, inlined, places=users)
@@ -280,10 +280,10 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-@kept
+@cached_per_mode
 def borrower() -> Any:
     """`borrow` for compiled code: references to an array without an owner are not counted."""
-    if interpreted():
+    if jit_off():
         return borrow
     from numba.extending import intrinsic
 
@@ -304,14 +304,14 @@ _called = functools.cache(compile_step)  # the compiled form of a function that 
 def bind(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     """Compile a loop with its steps filled in, or load it if it was compiled before."""
     function = _rebound(template, names)
-    if interpreted():
+    if jit_off():
         return function
     vars(function)["digest"] = of_function(function, "whole", places=is_users(template.__module__))
     made: Callable[..., Any] = _whole(function)
     return made
 
 
-@kept
+@cached_per_mode
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The compiled form of a loop that has no placeholders."""
     return bind(function)

@@ -29,6 +29,7 @@ METHODS = {  # methods that a class no longer defines, and what to write in thei
     "`private = True` in the class",
     "periods": "name the kinds in the class, `drawn = (...)`; if they depend on parameters, write `drawn = ()` and let "
     "`draws(self, setting)` return `One()` for each (from privbandits_cli.games.bandit)",
+    "coin_regret_bound": "its name is `instance_regret_bound`, as it holds for all gains in [0, 1]",
     "unbounded": "let `remarks(self, setting)` return a list with this sentence",
 }
 

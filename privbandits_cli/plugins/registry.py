@@ -20,18 +20,18 @@ from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.loader import IncludeError
 from privbandits_cli.plugins.source import Source
 
-Kind = Literal["algorithms", "adversaries"]
+PlayerKind = Literal["algorithms", "adversaries"]
 
 
 @cache
-def built_in(kind: Kind) -> tuple[str, ...]:
+def built_in(kind: PlayerKind) -> tuple[str, ...]:
     """The names of this package's own algorithms or adversaries."""
     folder = Path(__file__).parent.parent / kind
     return tuple(sorted(file.stem for file in folder.glob("*.py") if not file.stem.startswith("_")))
 
 
 @cache
-def installed(kind: Kind) -> dict[str, EntryPoint]:
+def installed(kind: PlayerKind) -> dict[str, EntryPoint]:
     """Those of installed packages; IncludeError where two share a name."""
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=f"privbandits.{kind}"):
@@ -50,16 +50,16 @@ class Registry:
     files: tuple[Source, ...] = ()
     unusable: frozenset[str] = frozenset()  # names of the user's files that have errors
 
-    def names(self, kind: Kind) -> tuple[str, ...]:
+    def names(self, kind: PlayerKind) -> tuple[str, ...]:
         """The names of all algorithms or adversaries, in alphabetical order."""
         return tuple(sorted({*built_in(kind), *installed(kind), *self._own(kind)}))
 
-    def shown(self, kind: Kind) -> dict[str, str]:
+    def displays(self, kind: PlayerKind) -> dict[str, str]:
         """The names by what figures call them, unless that depends on a base: `dp_exp3_lap` is DP-EXP3-Lap."""
         every = self.every(kind)
         return {model.display: name for name, model in every if model.display and "{base}" not in model.display}
 
-    def find(self, kind: Kind, name: str) -> type[Parameters]:
+    def find(self, kind: PlayerKind, name: str) -> type[Parameters]:
         """The parameters' class of this name; KeyError if there is none, IncludeError if its file cannot be used."""
         found: type[Parameters]
         own = self._own(kind)
@@ -73,12 +73,12 @@ class Registry:
             raise KeyError(name)
         return found
 
-    def every(self, kind: Kind) -> Iterator[tuple[str, type[Parameters]]]:
+    def every(self, kind: PlayerKind) -> Iterator[tuple[str, type[Parameters]]]:
         """The names with their classes."""
         for name in self.names(kind):
             yield name, self.find(kind, name)
 
-    def rebuilt(self, kind: Kind, described: dict[str, object]) -> Parameters:
+    def rebuilt(self, kind: PlayerKind, described: dict[str, object]) -> Parameters:
         """The inverse of `Parameters.described` for tuned parameters."""
         values = dict(described)
         model = self.find(kind, str(values.pop("name")))
@@ -87,7 +87,7 @@ class Registry:
                 values[field] = self.rebuilt("algorithms", value)
         return model.model_validate(values, strict=False)
 
-    def _own(self, kind: Kind) -> dict[str, Source]:
+    def _own(self, kind: PlayerKind) -> dict[str, Source]:
         return {source.name: source for source in self.files if _kind(source) == kind}
 
 
@@ -111,7 +111,7 @@ def including(paths: Iterable[Path]) -> tuple[Registry, list[str]]:
     return Registry(tuple(files.values())), errors
 
 
-def _kind(source: Source) -> Kind:
+def _kind(source: Source) -> PlayerKind:
     return "adversaries" if issubclass(loader.module(source).Parameters, Adversary) else "algorithms"
 
 

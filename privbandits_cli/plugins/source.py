@@ -4,7 +4,7 @@ import hashlib
 import linecache
 from dataclasses import dataclass
 
-from privbandits_cli.numerics.jit import ROOM
+from privbandits_cli.numerics.jit import USER_MODULE_PREFIX
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Source:
     @property
     def identity(self) -> str:
         """What plays, wherever the file is: curve keys hold it."""
-        return f"{ROOM}{self.code}.{self.name}"
+        return f"{USER_MODULE_PREFIX}{self.code}.{self.name}"
 
     @property
     def module(self) -> str:
         """The name of its module; equal files at two paths are two modules, so that messages show the right path."""
-        return f"{ROOM}{hashlib.sha256(self.path.encode()).hexdigest()[:8]}.{self.code}.{self.name}"
+        return f"{USER_MODULE_PREFIX}{hashlib.sha256(self.path.encode()).hexdigest()[:8]}.{self.code}.{self.name}"
 
     @property
     def sha256(self) -> str:

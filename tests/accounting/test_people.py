@@ -15,7 +15,7 @@ from privbandits_cli.games import bandit, linear
 from privbandits_cli.games.players import Contexts, Setting, papers_delta
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import counters
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, make, some
 
@@ -351,7 +351,7 @@ def test_a_block_may_hold_all_rounds_of_a_person():
 
 def played(algorithm, setting):
     """Steps in plain Python and the first state, a new one at each call."""
-    with uncompiled():
+    with without_jit():
         return steps(composition(algorithm)), algorithm.state(setting)[0]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from privbandits_cli import evaluate, load, run, simulate_log
 from privbandits_cli.figures import table
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from tests import cli
 from tests.conftest import some, table_of
 
@@ -438,12 +438,12 @@ def test_the_regret_on_a_log_is_called_an_estimate(no_figure):
     width = len(Path("made.csv").read_text().splitlines()[0].split(",")) - 3
     text = GAME.replace("sphere_arms", "log, path: made.csv").replace("horizon: 3000", "horizon: 20")
     Path("replay.yaml").write_text(text.replace("dimension: 4", f"dimension: {3 * (width + 1)}"))
-    with uncompiled():
+    with without_jit():
         done = cli.call("run", "replay.yaml", "--jobs", "1")
     assert done.exit_code == 0 and "regret against log: an estimate, T times the value" in " ".join(done.stdout.split())
     drawn = table.read(Path("results/game"))
     assert any("regret against log: an estimate, T times" in note for note in drawn.notes())
     assert drawn.labels() == ("round", "estimated regret")
-    with uncompiled():
+    with without_jit():
         plain = table.read(run(load("game.yaml", "horizon=20", "experiment=plain"), jobs=1))
     assert plain.labels() == ("round", "regret") and not any("estimate" in note for note in plain.notes())

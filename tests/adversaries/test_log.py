@@ -15,7 +15,7 @@ from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.logged import Exhausted, ask, take
 from privbandits_cli.games.match import Match
-from privbandits_cli.numerics.jit import compile_step, uncompiled
+from privbandits_cli.numerics.jit import compile_step, without_jit
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import Steps, make, some
 from tests.engine.test_engine import outputs
@@ -132,7 +132,7 @@ def test_blocks_and_other_learners_change_no_number(learners, block):
 @pytest.mark.slow
 def test_plain_python_plays_the_same():
     played = match([make("linucb"), make("dp_linucb")])._replace(checkpoints=np.array([5, 40]))
-    with uncompiled():
+    with without_jit():
         found = contextual.play(played, [0])
     np.testing.assert_allclose(found, contextual.play(played, [0]), atol=1e-9)
 
@@ -140,7 +140,7 @@ def test_plain_python_plays_the_same():
 def test_the_log_may_end():
     played = match([make("linucb")], (300,))._replace(checkpoints=np.array([3000]))
     message = r"the log has no event for round \d+, as \d+ were shown to the learner"
-    with pytest.raises(ValueError, match=message), uncompiled():
+    with pytest.raises(ValueError, match=message), without_jit():
         contextual.play(played, [0])
 
 
@@ -152,7 +152,7 @@ def test_a_release_is_drawn_once_a_round(noise):
 
     known = ready().revealed(setting())
     private = make("dp_linucb", noise=noise).tuned(known)
-    with uncompiled(Steps.plain):
+    with without_jit(Steps.plain):
         states, choose = private.state(known), steps(composition(private))["choose"]
     rng, arms = np.random.default_rng(1), np.eye(9, 3)
     first = choose(states[0], arms, rng)
@@ -175,7 +175,7 @@ POLICIES = {  # the action for features x; each depends on them in its own way
 def replayed(made, events, policy, rounds):
     """The mean reward of a fixed policy in its first rounds of a replay, and the number of events that it saw."""
     fixed = {"choose": lambda state, arms, rng: policy(made.rows[events.order[events.places["seen"][0] - 1]])}
-    with uncompiled():
+    with without_jit():
         asked = compile_step(ask, **fixed)
         x, rewards = np.empty(9), []
         for _ in range(rounds):
@@ -307,5 +307,5 @@ def test_a_run_is_the_same_whatever_the_jobs_and_engine(engine):
 
 def test_an_exhausted_log_is_an_exception_of_its_own():
     events = ready().events_of_log(setting(), np.random.default_rng(1))
-    with uncompiled(), pytest.raises(Exhausted):
+    with without_jit(), pytest.raises(Exhausted):
         compile_step(ask, choose=lambda *_: 0)(None, events._replace(order=np.empty(0, int)).opened(()), None)

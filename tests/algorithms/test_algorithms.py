@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.algorithms.exp3_tau import theorem_3_5
-from privbandits_cli.games.bandit import Draws, Numbers, One, Setting, asked, play
+from privbandits_cli.games.bandit import Draws, Numbers, One, Setting, play, random_needs
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import Steps, first, fit, foe, make, match, playing, some
 from tests.naive import regrets, tsallis_by_bisection
@@ -23,7 +23,7 @@ SETTING = Setting(1000, 4)
 # Every algorithm meets one adversary, in the game whose kernel the next tests share; these two meet all adversaries.
 ONCE = [(name, other) for name, other in MATCHES if other == "stochastic" or name in ("exp3", "robust_ucb")]
 # Those that draw an arm with the uniform number of the round: their files have a formula for its law.
-DRAWN = [name for name in ALGORITHMS if "uniform" in asked(make(name).tuned(SETTING), SETTING)]
+DRAWN = [name for name in ALGORITHMS if "uniform" in random_needs(make(name).tuned(SETTING), SETTING)]
 # Random bits wrap around by design, of which plain Python warns.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar (add|multiply)")
 either = pytest.mark.parametrize("plain", some([True, False], True), ids=["plain", "compiled"])
@@ -32,7 +32,7 @@ either = pytest.mark.parametrize("plain", some([True, False], True), ids=["plain
 def ready(name, setting=SETTING, plain=None, **parameters):
     """The steps of a tuned algorithm, in plain Python or compiled, and its first state."""
     algorithm = make(name, **parameters).tuned(setting)
-    with uncompiled(Steps.plain if plain is None else plain):
+    with without_jit(Steps.plain if plain is None else plain):
         return steps(composition(algorithm)), algorithm.state(setting)[0]
 
 
@@ -550,8 +550,8 @@ NUMBERS = dict.fromkeys(("uniform", "laplace", "normal"), (0.01, 0.99)) | {"bits
 def differ(name, setting, kinds, rounds):
     """Whether an algorithm's arms or its state depend on the numbers of these kinds."""
     algorithm = make(name).tuned(setting)
-    with uncompiled():
-        bound, wanted = steps(composition(algorithm)), asked(algorithm, setting)
+    with without_jit():
+        bound, wanted = steps(composition(algorithm)), random_needs(algorithm, setting)
     several = {kind: n for kind, n in wanted.items() if not isinstance(n, One)}
     usual = Numbers(0.3, 0.0, 0.0, np.uint64(1))._replace(**{kind: np.zeros(n) for kind, n in several.items()})
     sides = []
@@ -579,7 +579,7 @@ def test_draws_are_declared(rounds):
     setting, wrong = Setting(8000, 4), []
     for name in ALGORITHMS:
         algorithm = make(name).tuned(setting)
-        declared = {*asked(algorithm, setting)}
+        declared = {*random_needs(algorithm, setting)}
         wrong += [(name, kind, "is not used") for kind in declared if not differ(name, setting, [kind], 8000)]
         others = NUMBERS.keys() - declared
         wrong += [(name, *others, "one is used, but not declared")] * differ(name, setting, others, rounds)
@@ -590,7 +590,7 @@ def test_a_wrapper_is_called_after_its_base():
     noisy = make("dp_reduction", epsilon=1.0, base=make("tsallis_inf"))
     assert make("mini_batch", tau=3, base=noisy).title == "DP-Tsallis-INF-τ"
     assert make("dp_exp2", epsilon=1.0).title == "DP-EXP2"
-    assert not any("{base}" in shown for shown in Registry().shown("algorithms"))
+    assert not any("{base}" in shown for shown in Registry().displays("algorithms"))
 
 
 def test_a_bandit_learner_that_draws_nothing_says_that_it_is_not_private():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from privbandits_cli.games.bandit import Draws, One, Setting, asked, play
+from privbandits_cli.games.bandit import Draws, One, Setting, play, random_needs
 from tests.algorithms.test_dp_reduction import PAPER, ready
 from tests.conftest import foe, make, match
 
@@ -15,7 +15,7 @@ def test_batches_and_their_noise(epsilon, tau):
     algorithm = make("batched_htinf", epsilon=epsilon).tuned(PAPER)
     state = algorithm.state(PAPER)[0]
     assert (algorithm.tau, state.tau) == (tau, tau)
-    assert asked(algorithm, PAPER) == {"uniform": One(tau), "laplace": One(tau)}
+    assert random_needs(algorithm, PAPER) == {"uniform": One(tau), "laplace": One(tau)}
     assert state.wrapped.scale == pytest.approx(1 / (epsilon * tau)) and state.wrapped.scale <= 1
     promised = algorithm.guarantee(PAPER)
     assert promised.epsilon == pytest.approx(epsilon) and promised.delta == 0 and promised.status == "proved"

@@ -17,7 +17,7 @@ from privbandits_cli.games import best_arm, views
 from privbandits_cli.games.bandit import Draws
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import plain
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.plugins.registry import Registry, including
 from tests import naive_best_arm as naive
 from tests.best_arm_reference import BUDGETS, CELLS, FREQUENCIES, HEAVY, INSTANCES, NOT_CLIPPED, SAMPLES
@@ -160,7 +160,7 @@ def test_twins(key):
     algorithm, beta = made(name, **parameters), given.get("delta", given.get("beta", 0.01))
     setting, adversary = setting_for(algorithm, len(means), cap, beta), foe("bernoulli", means=means)
     algorithm = algorithm.tuned(setting)
-    with uncompiled(), np.errstate(over="ignore"):
+    with without_jit(), np.errstate(over="ignore"):
         found = outcomes(algorithm, adversary, setting, 3, 5)
     wanted = [naive.play(twin, algorithm, adversary, setting, 5, trial, **given) for trial in range(3)]
     assert list(zip(found.pulls.tolist(), found.answers.tolist(), strict=True)) == wanted
@@ -174,7 +174,7 @@ def test_twins(key):
 def test_compiled_and_plain_steps_play_the_same(name, parameters, cap):
     algorithm = made(name, **parameters)
     compiled = played(algorithm, THREE, 2, cap=cap)
-    with uncompiled(), np.errstate(over="ignore"):
+    with without_jit(), np.errstate(over="ignore"):
         plain = played(algorithm, THREE, 2, cap=cap)
     for one, other in zip(compiled, plain, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -360,7 +360,7 @@ def audited(name, horizon, monkeypatch, louder=1.0, **parameters):
         return own
 
     monkeypatch.setattr(model, "state", changed)
-    with uncompiled(), np.errstate(over="ignore"):
+    with without_jit(), np.errstate(over="ignore"):
         return audit(made(name, **parameters).tuned(setting), setting, seed=0).verdict
 
 
@@ -591,6 +591,6 @@ def test_the_ends_of_the_parameters(epsilon, means):
     for name, given in (("dp_tt", {"first": 1}), ("dp_uniform", {"first": 1}), ("adap_tt", {}), ("adap_tt_star", {})):
         for rule in ("sum", "chernoff", "stylised") if name.startswith("dp") else (None,):
             chosen = {"threshold": rule} if rule else {}
-            with uncompiled(), np.errstate(over="ignore"):
+            with without_jit(), np.errstate(over="ignore"):
                 found = played(made(name, epsilon=epsilon, **given, **chosen), means, 1, cap=150)
             assert found.pulls[0] == 150 or found.answers[0] == 0

@@ -16,7 +16,7 @@ from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import matrix_tree
 from privbandits_cli.mechanisms.matrix_tree import redraw
 from privbandits_cli.numerics import goe
-from privbandits_cli.numerics.jit import compile_step, record, uncompiled
+from privbandits_cli.numerics.jit import compile_step, record, without_jit
 from tests.conftest import Steps, first, foe, make, some
 from tests.naive_contextual import bartlett, symmetric_gaussian
 from tests.plain_counters import buffered
@@ -195,7 +195,7 @@ def test_nodes_equal_their_twins():
 def test_released_matrices_stay_positive_definite(rounds, noise):
     setting = Setting(20_000, 3, contexts=Contexts(3))
     algorithm = ready(setting, noise=noise, epsilon=1.0)
-    with uncompiled(rounds == 600):
+    with without_jit(rounds == 600):
         bound, state = steps(composition(algorithm)), algorithm.state(setting)[0]
     rng, arms = np.random.default_rng(0), np.eye(3)
     for _ in range(rounds):
@@ -239,7 +239,7 @@ def test_without_a_shift_the_last_positive_definite_matrix_is_kept():
     """A shift of the size of the Gaussian noise: in some rounds V is not positive definite, which is noticed."""
     setting = Setting(1000, 3, contexts=Contexts(3))
     algorithm = ready(setting)
-    with uncompiled(Steps.plain):
+    with without_jit(Steps.plain):
         bound, state = steps(composition(algorithm)), algorithm.state(setting)[0]
     state.shifts[:] = 1.3 * math.sqrt(11) * algorithm.sigma(setting)
     rng, arms = np.random.default_rng(0), np.eye(3)
@@ -543,7 +543,7 @@ def test_a_growing_shift_covers_the_noise_of_every_round(counter):
         2 * math.log(2 / (algorithm.alpha / 2)) - 3 * math.log(shares[0] * made.rho_min)
     )
     rng, arms = np.random.default_rng(0), np.tile(np.eye(3), 3)
-    with uncompiled(Steps.plain):
+    with without_jit(Steps.plain):
         bound = steps(composition(algorithm))
     for t in range(600):
         arm = bound["choose"](state, arms, rng)

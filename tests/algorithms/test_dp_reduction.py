@@ -9,7 +9,7 @@ from scipy import stats
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from tests.conftest import Steps, foe, make, match, some
 from tests.naive import regrets, tsallis_by_bisection
 
@@ -19,7 +19,7 @@ PAPER = Setting(2**18, 4)
 def ready(algorithm, setting=PAPER, plain=None):
     """The steps of an algorithm, in plain Python or compiled, and its first state."""
     tuned = algorithm.tuned(setting)
-    with uncompiled(Steps.plain if plain is None else plain):
+    with without_jit(Steps.plain if plain is None else plain):
         return steps(composition(tuned)), tuned.state(setting)[0]
 
 
@@ -199,7 +199,7 @@ AUDITED = NESTED | {"blocks of noise": lambda: make("mini_batch", tau=3, base=ma
 @pytest.mark.parametrize("nested", some(AUDITED))
 def test_short_releases_are_audited_in_blocks_too(nested):
     setting = Setting(24, 4)
-    with uncompiled():
+    with without_jit():
         assert audit(AUDITED[nested]().tuned(setting), setting, budget=2**11).verdict == "CONSISTENT"
 
 

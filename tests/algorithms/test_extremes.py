@@ -17,7 +17,7 @@ from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
 from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts, Setting
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.registry import Registry
 from tests import extremes
@@ -77,7 +77,7 @@ def check(given: Any, setting: Setting) -> None:
     if isinstance(tuned, bandit.Algorithm):
         n = int(setting.n_arms)
         for means in (np.linspace(0.2, 0.8, n), np.linspace(0.0, 1.0, n), np.full(n, 0.5)) if n < 100 else ():
-            bound = tuned.coin_regret_bound(rounds, means, setting)
+            bound = tuned.instance_regret_bound(rounds, means, setting)
             assert bound is None or (np.isfinite(bound).all() and (np.asarray(bound) >= 0).all()), bound
     tuned.view(setting)
     for text in (tuned.mechanism(), *tuned.caveats(setting), *tuned.remarks(setting)):
@@ -219,7 +219,7 @@ def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch, pairs: bool
     watch_states(monkeypatch, states.append)
     wraps = "bits" in getattr(Registry().find("algorithms", name), "drawn", ())  # random bits wrap around by design
     over = "ignore" if wraps else "raise"
-    with uncompiled(), warnings.catch_warnings(), np.errstate(all="raise", under="ignore", over=over):
+    with without_jit(), warnings.catch_warnings(), np.errstate(all="raise", under="ignore", over=over):
         warnings.simplefilter("error")
         for i, variant in enumerate(variants(name, pairs)):
             for setting, side in here[i % every :: every]:

@@ -15,7 +15,7 @@ from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import shared_top_up, tree
-from privbandits_cli.numerics.jit import record, uncompiled
+from privbandits_cli.numerics.jit import record, without_jit
 from privbandits_cli.plugins.registry import Registry
 from tests import plain_counters
 from tests.conftest import ROOT, Steps, first, foe, make, some
@@ -55,7 +55,7 @@ def ready(name, space, horizon=1000, plain=None, **parameters):
     """The steps of a tuned algorithm, in plain Python or compiled, and its first state."""
     known = setting(space, horizon)
     algorithm = make(name, **parameters).tuned(known)
-    with uncompiled(Steps.plain if plain is None else plain):
+    with without_jit(Steps.plain if plain is None else plain):
         return algorithm, steps(composition(algorithm)), algorithm.state(known)[0]
 
 
@@ -92,7 +92,7 @@ def test_the_twin_plays_the_same_game(name, parameters, space, plain):
     """To the bit, but for `rounding`."""
     for horizon, checkpoints in ((64, [1, 2, 33, 64]), (77, [77])):
         match = game(make(name, **parameters), space, horizon, checkpoints)
-        with uncompiled(plain):
+        with without_jit(plain):
             found = linear.play(match, trials=[2])[0, 0]
         np.testing.assert_allclose(found, regrets(match, trial=2), rtol=rounding(parameters, space))
 
@@ -102,7 +102,7 @@ def test_the_twin_plays_the_same_game(name, parameters, space, plain):
 @pytest.mark.parametrize(("name", "parameters"), PLAYERS, ids=str)
 def test_the_shortest_games(name, parameters, horizon, plain):
     match = game(make(name, **parameters), Simplex(2), horizon, range(1, horizon + 1))
-    with uncompiled(plain):
+    with without_jit(plain):
         found = linear.play(match, trials=[0])[0, 0]
     np.testing.assert_allclose(found, regrets(match, trial=0), rtol=rounding(parameters, Simplex(2)))
 
@@ -115,7 +115,7 @@ def test_the_twin_with_the_whole_matrix_plays_the_same_game(longest, buffers, sp
     """The twin multiplies dense matrices, so that rounding may differ."""
     for horizon, checkpoints in ((1, [1]), (2, [1, 2]), (3, [3]), (longest, [1, 2, 33, longest])):
         match = game(make("dp_ftrl", buffers=buffers, **BLT), space, horizon, checkpoints)
-        with uncompiled(plain):
+        with without_jit(plain):
             found = linear.play(match, trials=[2])[0, 0]
         np.testing.assert_allclose(found, regrets(match, trial=2), rtol=1e-9, atol=1e-9)
 
@@ -134,7 +134,7 @@ COUNTED = [
 def test_the_twin_of_any_counter_plays_the_same_game(name, parameters, plain):
     for space, horizon, checkpoints in ((Simplex(5), 1, [1]), (Cube(3), 2, [1, 2]), (Sphere(4), 77, [1, 2, 33, 77])):
         match = game(make(name, **parameters), space, horizon, checkpoints)
-        with uncompiled(plain):
+        with without_jit(plain):
             found = linear.play(match, trials=[2])[0, 0]
             for block in (1, 7):
                 np.testing.assert_array_equal(linear.play(match, trials=[2], block=block)[0, 0], found)

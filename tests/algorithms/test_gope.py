@@ -13,7 +13,7 @@ from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.drawing import WIDTH
 from privbandits_cli.mechanisms import phased_design
 from privbandits_cli.mechanisms.phased_design import contest, designed
-from privbandits_cli.numerics.jit import compile_step, record, uncompiled
+from privbandits_cli.numerics.jit import compile_step, record, without_jit
 from tests.conftest import foe, make, some
 from tests.games.test_contextual import PLAIN, VECTORS, match
 from tests.naive_contextual import regrets
@@ -71,7 +71,7 @@ def check_design(arms, state):
 
 @pytest.mark.parametrize("arms", SETS.values(), ids=SETS)
 def test_the_value_of_the_design_is_at_most_a_hundredth_above_the_dimension(arms, by_hand):
-    with uncompiled():
+    with without_jit():
         state = design_of(arms)
     check_design(arms, state)
     if len(arms) == 30:  # the control: equal weights are no such design
@@ -100,7 +100,7 @@ def test_a_design_is_kept_until_arms_leave(monkeypatch, by_hand):
 
 def equals_its_twin(rival, plain, horizon, trials=(0, 3)):
     played = match(FOES[rival](), [make() for make in LEARNERS.values()], horizon, checkpoints=[1, 40, horizon])
-    with uncompiled(plain), np.errstate(over="ignore"):
+    with without_jit(plain), np.errstate(over="ignore"):
         found = contextual.play(played, trials)
     for i, trial in enumerate(trials):
         np.testing.assert_allclose(found[:, i], regrets(played, trial), atol=1e-7)
@@ -119,7 +119,7 @@ def test_vectors_equal_single_trials():
     played = match(FOES["sphere"](), [make() for make in LEARNERS.values()], 500, checkpoints=[40, 500])
     assert all(contextual.Games.loop(played, algorithm).play for algorithm in played.algorithms)
     found = contextual.play(played, range(WIDTH + 1), block=64)
-    with uncompiled(), np.errstate(over="ignore"):
+    with without_jit(), np.errstate(over="ignore"):
         np.testing.assert_array_equal(found[:, [0, WIDTH]], contextual.play(played, [0, WIDTH], width=1))
 
 

@@ -11,7 +11,7 @@ from privbandits_cli.actions import privacy
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.games.players import Contamination
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from tests.conftest import Steps, foe, make, match, some
 from tests.experiment.test_config import errors, plan_of
 from tests.naive import ends
@@ -35,7 +35,7 @@ summary: {groups: 4}
 
 def ready(name, setting, **own):
     algorithm = make(name, **own).tuned(setting)
-    with uncompiled(Steps.plain):
+    with without_jit(Steps.plain):
         return steps(composition(algorithm)), algorithm.state(setting)[0]
 
 

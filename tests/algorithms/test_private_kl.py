@@ -174,7 +174,7 @@ def test_the_finite_bound_is_the_sum_over_phases(epsilon, first):
     """The package's grid of λ may only enlarge it, and by less than one part in a thousand."""
     means, t = np.array([0.75, 0.625, 0.5, 0.25]), 50_000
     algorithm = make("dp_klucb", epsilon=epsilon, first=16 if first > 1 else 0, width="optimal")
-    (bound,) = algorithm.coin_regret_bound(np.array([float(t)]), means, Setting(10**6, 4))
+    (bound,) = algorithm.instance_regret_bound(np.array([float(t)]), means, Setting(10**6, 4))
     by_hand = sum((0.75 - mu) * pulls_by_hand(t, mu, 0.75, first, epsilon) for mu in means)
     assert by_hand * (1 - 1e-9) <= bound <= 1.001 * by_hand
 
@@ -184,15 +184,16 @@ def test_the_finite_bound_is_above_the_regret_and_grows_like_the_square_of_the_l
     means, setting = np.array([0.75, 0.625, 0.5, 0.375, 0.25]), Setting(10**6, 5)
     for own in ({"width": "optimal"}, {"width": "chernoff"}, {"width": "optimal", "memory": "last"}):
         algorithm = make("dp_klucb", epsilon=1.0, first=16, **own)
-        bound = algorithm.coin_regret_bound(rounds, means, setting)
+        bound = algorithm.instance_regret_bound(rounds, means, setting)
         game = match(foe("bernoulli", means="C2"), [algorithm], 10**4, 5)
         lost = play(game, range(32))[0, :, 0]
         assert lost.mean() + 3 * lost.std() / math.sqrt(32) < bound[0] < 10**4 * 0.5 / 3
         assert (np.diff(bound) > 0).all() and bound[-1] / np.log(1e18) ** 2 < bound[1] / np.log(1e6) ** 2
         assert theory(algorithm, foe("bernoulli", means="C2"), setting, rounds).bound.tolist() == bound.tolist()
-    assert make("dp_klucb", epsilon=1.0).coin_regret_bound(rounds, means, setting) is None
+    assert make("dp_klucb", epsilon=1.0).instance_regret_bound(rounds, means, setting) is None
     assert (
-        make("dp_klucb", epsilon=1.0, alpha=1.0001, width="optimal").coin_regret_bound(rounds, means, setting) is None
+        make("dp_klucb", epsilon=1.0, alpha=1.0001, width="optimal").instance_regret_bound(rounds, means, setting)
+        is None
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from privbandits_cli.algorithms import bpo, fastcb, regcb, vpo
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.steps import composition
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from tests.conftest import make
 
 SETTING = Setting(1000, 3, contexts=Contexts(2, nonnegative=True))
@@ -22,7 +22,7 @@ def state_after(batches, name, **given):
 
 
 def probabilities(module, state, f):
-    with uncompiled():
+    with without_jit():
         out = np.full(3, np.nan)
         module.probabilities(state, np.array(f, float), out)
     return out

@@ -13,7 +13,7 @@ from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere, play
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import bind, uncompiled
+from privbandits_cli.numerics.jit import bind, without_jit
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import Steps, make, some
 from tests.naive_scrible import hessian, inequalities, leader, least, regrets, slab
@@ -45,7 +45,7 @@ def match(space, algorithm, horizon=1000, checkpoints=None, gap=0.3, seed=5):
 def fresh(space, eta, algorithm="scrible", plain=None):
     """The state of a SCRiBLe with this eta, and its steps, in plain Python or compiled."""
     tuned = make(algorithm, eta=eta).tuned(setting(space))
-    with uncompiled(Steps.plain if plain is None else plain):
+    with without_jit(Steps.plain if plain is None else plain):
         return tuned.state(setting(space)), steps(composition(tuned))
 
 
@@ -145,7 +145,7 @@ def test_it_plays_as_its_twin(space, algorithm, plain):
     """To rounding and, on a polytope, Newton's decrement of 1e-6."""
     name = "dp_scrible" if algorithm else "scrible"
     game = match(space, make(name, **algorithm), 150, np.arange(1, 151))
-    with uncompiled(plain):
+    with without_jit(plain):
         found = play(game, [0])[0, 0]
     np.testing.assert_allclose(found, regrets(game), rtol=1e-6, atol=1e-5)
 
@@ -282,7 +282,7 @@ def test_needless_rows_change_nothing():
     assert parameter(longer) == parameter(plain) == 4
     assert longer.largest_loss() == pytest.approx(1, abs=1e-12)
     game, other = (match(space, make("scrible"), 50) for space in (plain, longer))
-    with uncompiled(Steps.plain):
+    with without_jit(Steps.plain):
         np.testing.assert_allclose(play(game, [0]), play(other, [0]), rtol=1e-9)
 
 
@@ -299,7 +299,7 @@ def test_unsupported_settings_are_reported():
 @pytest.mark.parametrize("space", [Sphere(1), Cube(2), slab(1, 1.0)], ids=named)
 def test_the_shortest_games_are_played(space, horizon):
     for algorithm in (make("scrible"), make("dp_scrible", epsilon=1.0)):
-        with uncompiled(Steps.plain):
+        with without_jit(Steps.plain):
             found = play(match(space, algorithm, horizon), [0])
         assert np.isfinite(found).all()
         assert np.abs(found).max() <= 2 * horizon

@@ -12,7 +12,7 @@ from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import distributions, plot, table
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from tests.conftest import some, table_of
 
 pytestmark = pytest.mark.usefixtures("no_figure")
@@ -43,7 +43,7 @@ def ran(tmp_path):
         path = tmp_path / "swept.yaml"
         path.write_text(text)
         plan, store = make_plan(load(path, list(overrides))), Store(tmp_path / name)
-        with uncompiled(plain):
+        with without_jit(plain):
             run.run(plan, store, Engine(), 1 if plain else 2, ["test"])
         return plan, store, tmp_path / name
 

@@ -157,7 +157,7 @@ def test_finite_bounds_on_coins(name, own, wanted):
     """Gaps of 1/8 and 1/4; against arms that are no coins these theorems say nothing."""
     setting, means, rounds = Setting(50_000, 3), np.array([0.5, 0.375, 0.25]), np.array([10.0, 1000.0])
     algorithm = make(name, **own).tuned(setting)
-    found = algorithm.coin_regret_bound(rounds, means, setting)
+    found = algorithm.instance_regret_bound(rounds, means, setting)
     assert found is wanted if wanted is None else found[1] == pytest.approx(wanted)
     coins = foe("bernoulli", means=means.tolist())
     drawn = theory(algorithm, coins, setting, rounds).bound

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli import load, run
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from tests.conftest import script, started, table_of, without_figures
 
 wins = script("wins.py")
@@ -39,7 +39,7 @@ def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("wins")
     for seed in (1, 2, 3):
         (root / f"t{seed}.yaml").write_text(CONFIG.replace("NAME", f"t{seed}").replace("seed: 1", f"seed: {seed}"))
-    with uncompiled(), pytest.MonkeyPatch.context() as patch:
+    with without_jit(), pytest.MonkeyPatch.context() as patch:
         without_figures(patch)
         return [run(load(root / f"t{seed}.yaml"), results=root / "results", jobs=1) for seed in (1, 2, 3)]
 
@@ -146,6 +146,6 @@ def test_what_cannot_be_compared_is_refused(folders, tmp_path, monkeypatch):
     one.write_text(
         CONFIG.replace("  - {name: linucb", "# ").replace("  - {name: dp_linucb", "# ").replace("NAME", "one")
     )
-    with uncompiled():
+    with without_jit():
         alone = run(load(one, "horizon=5"), results=tmp_path, jobs=1)
     assert "no two algorithms" in refused(alone)

@@ -22,7 +22,7 @@ from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import Records, record, uncompiled
+from privbandits_cli.numerics.jit import Records, record, without_jit
 from tests.audit.subjects import CORRECT, ROUNDS, Subject
 
 PACKAGE = "privbandits_cli."
@@ -52,7 +52,7 @@ class Mutant:
     def caught(self) -> bool:
         """Whether the audit detects it: in a short game, which plain Python plays, or else in that of its subject."""
         if self.subject in ROUNDS:
-            with uncompiled(), np.errstate(over="ignore"):
+            with without_jit(), np.errstate(over="ignore"):
                 short = self.audited(0.001, 2**10, 0, CORRECT[self.subject].shorter(ROUNDS[self.subject]))
             if short.verdict == "VIOLATION":
                 return True

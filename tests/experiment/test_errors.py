@@ -124,7 +124,7 @@ def test_odd_values_are_errors_not_tracebacks(tmp_path, line, words):
 def test_the_names_of_figures_are_known(word, meant):
     registry = Registry()
     names = registry.names("algorithms")
-    assert suggestion(word, names, registry.shown("algorithms")) == f", did you mean '{meant}'?"
+    assert suggestion(word, names, registry.displays("algorithms")) == f", did you mean '{meant}'?"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from privbandits_cli.adversaries import replay
 from privbandits_cli.cli import app
 from privbandits_cli.data import files
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.experiment.received import Outside, Trust, Untrusted, inside, shown
+from privbandits_cli.experiment.received import Outside, Trust, Untrusted, inside, printable
 from privbandits_cli.figures import table
 from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.source import sources
@@ -617,8 +617,8 @@ def test_a_config_with_a_control_character_is_refused(own):
 
 
 def test_what_is_written_out():
-    assert shown("a\x1b[0m\x07\r\nb\rc\u202ed\te") == "a\\x1b[0m\\x07\r\nb\\rc\\u202ed\te"
-    assert shown("ε ≤ 2, 日本") == "ε ≤ 2, 日本"
+    assert printable("a\x1b[0m\x07\r\nb\rc\u202ed\te") == "a\\x1b[0m\\x07\r\nb\\rc\\u202ed\te"
+    assert printable("ε ≤ 2, 日本") == "ε ≤ 2, 日本"
 
 
 def test_trust_is_nothing_by_default():

@@ -15,7 +15,7 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import profile, table
 from privbandits_cli.games.players import Setting
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.plugins.registry import Registry
 from tests.cli.test_cli import call
 from tests.conftest import some
@@ -283,7 +283,7 @@ def test_a_run_in_which_no_curve_has_a_place_keeps_its_numbers(tmp_path):
         "summary: {centre: mean}\nplot: {against: epsilon, at_delta: 1e-12}\n"
     )
     plan = make_plan(load(path))
-    with uncompiled(), pytest.warns(run.NotDrawn, match="no curve has an ε that is proved at δ = 1e-12"):
+    with without_jit(), pytest.warns(run.NotDrawn, match="no curve has an ε that is proved at δ = 1e-12"):
         outcome = run.run(plan, Store(tmp_path / "out"), Engine(), 1, ["test"])
     assert "summary.csv" in outcome.written and not list((tmp_path / "out").glob("*.png"))
 

@@ -69,7 +69,7 @@ def share(drawn):
 def test_cells_without_a_panel_take_at_most_a_fifth(panels, wide, narrow):
     assert (layout.columns(panels, layout.PAGE), layout.columns(panels, layout.COLUMN)) == (wide, narrow)
     for n in (wide, narrow):
-        assert -panels % n <= layout.MOST * (panels + -panels % n)
+        assert -panels % n <= layout.MOST_SHARE * (panels + -panels % n)
 
 
 def test_a_figure_is_one_or_two_columns_wide():
@@ -120,16 +120,16 @@ def test_a_legend_takes_at_most_a_fifth(count, panels):
     long = "with a long name that says what it is,"
     made = table_of_panels(*[rising(count, long)] * panels)
     drawn = plot.figure(made)
-    assert 0.05 < share(drawn) <= layout.MOST + 0.01
+    assert 0.05 < share(drawn) <= layout.MOST_SHARE + 0.01
     assert (
-        share(plot.figure(replace(made, plot=Plot(height=2.0 + panels / 2)))) > layout.MOST + 0.01
+        share(plot.figure(replace(made, plot=Plot(height=2.0 + panels / 2)))) > layout.MOST_SHARE + 0.01
     )  # of a height that is given
 
 
 @pytest.mark.parametrize("name", some([name for name, _ in COMMITTED], "fig1", "oracle_iris", "best_arm_confidence"))
 def test_committed_figures_have_small_legends_and_names_apart(name):
     drawn = plot.figure(table.read(committed() / "results" / name))
-    assert share(drawn) <= layout.MOST + 0.01 and drawn.get_figwidth() in layout.WIDTHS.values()
+    assert share(drawn) <= layout.MOST_SHARE + 0.01 and drawn.get_figwidth() in layout.WIDTHS.values()
     for axis, names in zip(drawn.axes, names_of(drawn), strict=True):
         boxes = [text.get_window_extent() for text in names]
         assert not overlap(boxes) and all(box.x1 <= drawn.bbox.x1 + 3 for box in boxes)

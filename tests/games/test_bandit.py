@@ -10,7 +10,7 @@ from privbandits_cli.games.bandit import Draws, play
 from privbandits_cli.games.drawing import NUMBERS
 from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.numerics.arrays import aligned
-from privbandits_cli.numerics.jit import borrower, compile_step, compiled, record, uncompiled
+from privbandits_cli.numerics.jit import borrower, compile_step, compiled, record, without_jit
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import first, fit, foe, make, match, playing, some
 from tests.games.test_lockstep import SEVERAL
@@ -135,7 +135,7 @@ def test_all_algorithms_of_a_trial_meet_the_same_game(monkeypatch, plain):
     monkeypatch.setattr(
         driver, "stream", lambda seed, *n, trial: names.append((*n, trial)) or real(seed, *n, trial=trial)
     )
-    with uncompiled(plain), np.errstate(over="ignore"):  # no number matters
+    with without_jit(plain), np.errstate(over="ignore"):  # no number matters
         trials = range(2 if plain else bandit.LANES)  # as many as a vector has, or some would be repeated
         play(match(foe("stochastic"), everyone(foe("stochastic")), 50), trials)
     gains = [name for name in names if name[0] == "gains"]

@@ -11,10 +11,10 @@ from scipy import stats
 from privbandits_cli.games import bandit, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.on_demand import Dealer, new_crowd
+from privbandits_cli.games.on_demand import LazyArms, new_crowd
 from privbandits_cli.games.rewards import REWARDS, reward
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import compile_step, record, uncompiled
+from privbandits_cli.numerics.jit import compile_step, record, without_jit
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import foe, make, some
 from tests.naive_contextual import regrets
@@ -94,7 +94,7 @@ def drawn(adversary, rounds, k, d, blocks=None, seed=1):
 def drawn_on_demand(adversary, setting, rounds, seed):
     """The same of a crowd, every arm of which is drawn."""
     shape = setting.known().dimension, setting.n_arms
-    dealer = Dealer(shape, new_crowd(adversary.on_demand(), *shape, False, Generator(SFC64(seed))), np.zeros(shape))
+    dealer = LazyArms(shape, new_crowd(adversary.on_demand(), *shape, False, Generator(SFC64(seed))), np.zeros(shape))
     deal_all, arms, means = on_demand.steps(False)["deal_round"], [], []
     for _ in range(rounds):
         deal_all(dealer, 0)
@@ -113,7 +113,7 @@ def equals_its_twin(rival, names, plain, trials=(0, 3)):
     if rival == "drawn":
         players = [player for player in players if player.name != "ldp_linucb"]
     played = match(FOES[rival](), players, 70, ARMS.get(rival, 6), checkpoints=[1, 2, 33, 70])
-    with uncompiled(plain), np.errstate(over="ignore"):
+    with without_jit(plain), np.errstate(over="ignore"):
         found = contextual.play(played, trials)
     for i, trial in enumerate(trials):
         np.testing.assert_allclose(found[:, i], regrets(played, trial), atol=1e-9)
@@ -174,7 +174,7 @@ def test_counters_equal_their_twin(given, plain):
     The arms have different norms: the first round has no noise, and would leave ties.
     """
     played = match(FOES["fixed"](), [make("dp_linucb", **PRIVATE, **given)], 70, checkpoints=[1, 2, 33, 70])
-    with uncompiled(plain):
+    with without_jit(plain):
         found = contextual.play(played, [0, 3])
     for i, trial in enumerate([0, 3]):
         np.testing.assert_allclose(found[:, i], regrets(played, trial), atol=1e-9)
@@ -190,7 +190,7 @@ def test_equals_its_twin_in_other_dimensions(d, plain):
     """Past eight coordinates sums are done in another order, and past 64 arms in more than one tile."""
     names = ("linucb", "gaussian", "wishart", "lints")[d > 8 :]  # whose ties rounding breaks; noise leaves none
     played = match(FOES["sphere"](), [LEARNERS[name]() for name in names], 25, 70 if d == 9 else 7, d)
-    with uncompiled(plain), np.errstate(over="ignore"):
+    with without_jit(plain), np.errstate(over="ignore"):
         found = contextual.play(played, [2])
     np.testing.assert_allclose(found[:, 0], regrets(played, 2), atol=1e-9)
 
@@ -208,7 +208,7 @@ def test_a_game_cut_short_of_its_planned_horizon_has_the_same_rounds(planned):
     early = contextual.play(match(FOES["sphere"](), players, 40, planned=planned, checkpoints=[10, 40]), [0])
     late = contextual.play(match(FOES["sphere"](), players, planned, checkpoints=[10, 40, planned]), [0])
     np.testing.assert_array_equal(early, late[..., :2])
-    with uncompiled(planned == 100), np.errstate(over="ignore"):
+    with without_jit(planned == 100), np.errstate(over="ignore"):
         unplanned = contextual.play(match(FOES["sphere"](), players, 40, checkpoints=[10, 40]), [0])
     assert (unplanned != early).any()  # the control: with the noise of 40 rounds all is different
 
@@ -238,7 +238,7 @@ def test_basis_arms_are_a_bandit(plain):
     arms = bandit_twin.Parameters(s=math.sqrt(3), sigma=0.5, alpha=played.algorithms[0].alpha)
     rival = bandit_twin.Table(list(numbers), [0.9, 0.6, 0.3])
     as_bandit = Match(rival, [arms], bandit.Setting(3000, 3), played.checkpoints, 0)
-    with uncompiled(plain):
+    with without_jit(plain):
         np.testing.assert_allclose(contextual.play(played, [0]), bandit.play(as_bandit, [0]), atol=1e-9)
 
 
@@ -395,7 +395,7 @@ def test_rank_one_updates_agree_with_a_direct_solve(case):
     plain, d = case
     setting = Setting(10_000, 10, contexts=Contexts(d))
     algorithm = make("linucb", rho=0.5).tuned(setting)
-    with uncompiled(plain):
+    with without_jit(plain):
         bound, state = steps(composition(algorithm)), algorithm.state(setting)[0]
     rng = np.random.default_rng(8)
     axis = rng.standard_normal(d)

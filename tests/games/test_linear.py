@@ -18,7 +18,7 @@ from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere, loss_set
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import blocks
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.numerics.streams import stream
 from tests import plain_counters
 from tests.conftest import foe, make, match, playing, script, some
@@ -241,7 +241,7 @@ def blocks_change_no_number(name, n, horizon):
 @pytest.mark.parametrize("rounds", some([40, 150], 40))
 @pytest.mark.parametrize("name", playing("algorithms", "linear"))
 def test_blocks_change_no_number_in_plain_python(name, rounds):
-    with uncompiled():
+    with without_jit():
         blocks_change_no_number(name, 4, rounds)
 
 

@@ -13,7 +13,7 @@ from privbandits_cli.games.drawing import WIDTH, wide_fill_of
 from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
 from privbandits_cli.games.match import Match
 from privbandits_cli.mechanisms import counters
-from privbandits_cli.numerics.jit import compile_step, uncompiled
+from privbandits_cli.numerics.jit import compile_step, without_jit
 from tests.conftest import foe, make, playing, some
 from tests.games.test_lockstep import on_every_processor
 
@@ -134,7 +134,7 @@ def test_what_does_not_play_in_lockstep(monkeypatch):
 
     assert played(make("ftrl"), Simplex(4))
     assert played(make("scrible"), Sphere(4))
-    with uncompiled():
+    with without_jit():
         assert not played(make("ftrl"), Simplex(4))
     square_root = make("dp_ftrl", epsilon=1.0, nodes="gaussian", counter="square_root")
     assert played(square_root, Simplex(4), horizon=1000)

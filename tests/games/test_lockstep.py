@@ -17,7 +17,7 @@ from privbandits_cli.games.drawing import NUMBERS, fill_of
 from privbandits_cli.games.lockstep import LANES
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import blocks, composition, steps
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import ROOT, first, fit, foe, make, match, playing, some, watch_states
 
@@ -216,7 +216,7 @@ def test_gains_in_lanes_are_those_of_each_trial(name):
 def test_numbers_in_lanes_are_those_of_each_stream(kind, plain):
     """More numbers than a word has signs, in two calls."""
     n = 40 if plain else 3000
-    with uncompiled(plain):
+    with without_jit(plain):
         fill = fill_of(kind, *(Generator(SFC64(seed)) for seed in range(LANES)))
         out = np.empty((n + 77, LANES), np.uint64 if kind == "bits" else np.float64)
         fill(out[:n])

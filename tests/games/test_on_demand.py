@@ -11,8 +11,8 @@ from scipy import stats
 
 from privbandits_cli.games import contenders, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts
-from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
-from privbandits_cli.numerics.jit import PluginError, bind, compile_step, record, uncompiled
+from privbandits_cli.games.on_demand import ArmLaw, LazyArms, new_crowd
+from privbandits_cli.numerics.jit import PluginError, bind, compile_step, record, without_jit
 from privbandits_cli.plugins import loader
 from tests.conftest import foe, make, some
 from tests.games.test_contextual import LEARNERS, match
@@ -25,7 +25,7 @@ D = 4
 REST = pytest.mark.slow
 FEW = ["linucb"], 12, D
 LINEUPS = [FEW, pytest.param((PLAYERS, 6, 3), marks=REST)]
-WIDE = Crowd(0.75, -0.999, 0.65)
+WIDE = ArmLaw(0.75, -0.999, 0.65)
 
 
 def crowd_foe(**given):
@@ -55,7 +55,7 @@ class Table:
         room = ellipsoid.room(Contexts(d), k) | {"fixed": beta, "sigma": 0.0, "logdet": 0.0, "log_term": 0.0}
         self.states, self.beta, self.d = record(theta=np.zeros(d), inverse=np.zeros((d, d)), **room), beta, d
         self.crowd = new_crowd(crowd, d, k, lasting, Generator(SFC64(seed)))
-        self.dealer = Dealer((d, k), self.crowd, np.zeros((0, 0)))
+        self.dealer = LazyArms((d, k), self.crowd, np.zeros((0, 0)))
         self.play = bind(play_rounds, optimistic=on_demand.rule(), **on_demand.steps(True))
 
     def set(self, theta, inverse):
@@ -161,7 +161,7 @@ def find_level(crowd, theta, inverse, few, out):
         out[1] = on_demand_at(crowd[0], out[0])
 
 
-envelop, search, on_demand_at = contenders.envelop, on_demand.search, on_demand.at
+envelop, search, on_demand_at = contenders.fit_envelope, on_demand.search, on_demand.at
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_an_indefinite_matrix_has_the_law_of_its_scores(values):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("d", "crowd"),
-    [pytest.param(30, Crowd(0.75, 0.7, 0.74), marks=REST), (D, Crowd(0.9, -0.99, -0.97))],
+    [pytest.param(30, ArmLaw(0.75, 0.7, 0.74), marks=REST), (D, ArmLaw(0.9, -0.99, -0.97))],
 )
 def test_means_that_few_directions_have(d, crowd):
     """All arms are drawn, by turning directions. Control: uniform means."""
@@ -238,7 +238,7 @@ def test_means_that_few_directions_have(d, crowd):
 @pytest.mark.slow
 def test_means_that_no_direction_is_likely_to_have():
     """Their probability is 0 in double precision: all arms are drawn."""
-    crowd = Crowd(0.99, -0.99, -0.98)
+    crowd = ArmLaw(0.99, -0.99, -0.98)
     table = Table(512, 4, crowd=crowd)
     assert table.crowd["share"] == 0.0
     table.set(-table.crowd["theta"][0], np.eye(512) * 1e-6)
@@ -271,7 +271,7 @@ def test_what_is_proposed_above_a_level_has_the_law_of_all_arms_above_it(case):
     """Its number, and its coordinate along θ~, against a million directions. Control: all proposals above it."""
     d, seed = case
     theta, inverse = state_of(d, seed)
-    table = Table(d, 9, crowd=Crowd(0.999, -1.0, 0.999))
+    table = Table(d, 9, crowd=ArmLaw(0.999, -1.0, 0.999))
     table.set(theta, inverse)
     table.rounds(100)
     bind(envelop_once)(table.crowd, theta, inverse, 1.0)
@@ -343,13 +343,13 @@ def test_a_second_choice_in_a_round_is_an_error(tmp_path, plain):
     file, twice = tmp_path / "my_linucb.py", "min(optimistic(state, arms), optimistic(state, arms))"
     file.write_text(OWN.format(imported="optimistic", promise="optimistic = True", chosen=twice))
     own = loader.module(loader.read(file)).Parameters
-    with uncompiled(plain), pytest.raises(ValueError, match="called twice in a round: remove `optimistic = True`"):
+    with without_jit(plain), pytest.raises(ValueError, match="called twice in a round: remove `optimistic = True`"):
         contextual.play(match(crowd_foe(), [own()], 40, 12), [0])
 
 
 ARMS = """
 from privbandits_cli.adversaries import sphere_arms
-from privbandits_cli.games.on_demand import Crowd
+from privbandits_cli.games.on_demand import ArmLaw
 
 class Parameters(sphere_arms.Parameters):
     def on_demand(self):
@@ -360,10 +360,10 @@ class Parameters(sphere_arms.Parameters):
 @pytest.mark.parametrize(
     ("law", "error", "message"),
     [
-        ("Crowd(0.5, -0.5, 0.5)", None, ""),
-        ("True", PluginError, "on_demand returned True: return Crowd"),
-        ("Crowd(0.5, 0.5, 0.5)", ValueError, "no unit vectors in 4 dimensions have the means of Crowd"),
-        ("Crowd(0.5, -0.5, 0.9)", ValueError, "no unit vectors in 4 dimensions have the means of Crowd"),
+        ("ArmLaw(0.5, -0.5, 0.5)", None, ""),
+        ("True", PluginError, "on_demand returned True: return ArmLaw"),
+        ("ArmLaw(0.5, 0.5, 0.5)", ValueError, "no unit vectors in 4 dimensions have the means of ArmLaw"),
+        ("ArmLaw(0.5, -0.5, 0.9)", ValueError, "no unit vectors in 4 dimensions have the means of ArmLaw"),
     ],
 )
 def test_an_adversary_of_ones_own_gives_the_law_of_its_arms(tmp_path, law, error, message):
@@ -409,7 +409,7 @@ def test_a_file_of_ones_own_promises_how_it_reads_the_arms(tmp_path, imported, p
     own = loader.module(loader.read(file)).Parameters
     played = match(crowd_foe(), [own()], 40)
     if expected is None:
-        with uncompiled(plain), np.errstate(over="ignore"):
+        with without_jit(plain), np.errstate(over="ignore"):
             found = contextual.play(played, [0])
         assert np.isfinite(found).all() and (found > 0).all()
     else:
@@ -466,7 +466,7 @@ def test_blocks_change_no_number(block, lineup):
 def test_a_learner_is_not_disturbed_by_others(plain):
     both = match(crowd_foe(), [LEARNERS["gaussian"](), LEARNERS["linucb"]()], 8 if plain else 60)
     alone = both._replace(algorithms=both.algorithms[1:])
-    with uncompiled(plain), np.errstate(over="ignore"):
+    with without_jit(plain), np.errstate(over="ignore"):
         np.testing.assert_array_equal(contextual.play(both, [1])[1], contextual.play(alone, [1])[0])
 
 
@@ -475,7 +475,7 @@ def test_plain_python_plays_the_same_game(lineup):
     names, *shape = lineup
     played = match(crowd_foe(), [LEARNERS[name]() for name in names], 10, *shape)
     kept = contextual.play(played, [0])
-    with uncompiled():
+    with without_jit():
         np.testing.assert_allclose(contextual.play(played, [0]), kept, atol=1e-9)
 
 

@@ -9,7 +9,7 @@ from scipy import special, stats
 
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.numerics import bits as numbers
-from privbandits_cli.numerics.jit import bind, compile_step, uncompiled
+from privbandits_cli.numerics.jit import bind, compile_step, without_jit
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import first, some
 
@@ -205,7 +205,7 @@ def test_a_uniform_number_is_neither_0_nor_1():
     ],
 )
 def test_plain_python_makes_the_same_numbers(name, given):
-    with uncompiled():
+    with without_jit():
         plain = filled(name, given, words(2000), places(2000))
     np.testing.assert_array_equal(plain, filled(name, given, words(2000), places(2000)))
 
@@ -266,7 +266,7 @@ def test_the_largest_beta_number_is_found(least, plain):
     means[1::8] = 1.0
     plays[1::16] = 1e13
     a, b, out = least + means * plays, least + (1 - means) * plays, np.empty((n, 2), np.int64)
-    with uncompiled(plain), np.errstate(over="ignore"):
+    with without_jit(plain), np.errstate(over="ignore"):
         bind(places_of_largest)(words(n), a, b, out)
     np.testing.assert_array_equal(out[:, 0], out[:, 1])
     assert (np.bincount(out[:, 0], minlength=5) > n / 50).all()
@@ -275,7 +275,7 @@ def test_the_largest_beta_number_is_found(least, plain):
 def test_bounds_that_do_not_hold_are_found(monkeypatch):
     """The control: the bounds of a beta number are those of another place."""
     a, b, out = np.full((1, 3), 30.0), np.full((1, 3), 20.0), np.empty((2000, 2), np.int64)
-    with uncompiled(), np.errstate(over="ignore"):
+    with without_jit(), np.errstate(over="ignore"):
         right = numbers.beta_between
         monkeypatch.setattr(numbers, "beta_between", lambda bits, i, a, b: right(bits, i + 1, a, b))
         bind(places_of_largest)(words(2000), a, b, out)
@@ -287,7 +287,7 @@ def test_bounds_that_do_not_hold_are_found(monkeypatch):
 def test_a_shape_that_no_law_has_is_refused(shape, plain):
     """It would otherwise be searched for ever."""
     for name, given in (("gamma", (shape,)), ("beta", (shape, 1.0)), ("beta", (1.0, shape)), ("skellam", (shape,))):
-        with uncompiled(plain), pytest.raises(ValueError, match="must be positive and finite"):
+        with without_jit(plain), pytest.raises(ValueError, match="must be positive and finite"):
             filled(name, given, words(4), places(4))
 
 

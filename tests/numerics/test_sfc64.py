@@ -5,7 +5,7 @@ import pytest
 from numpy.random import SFC64, Generator
 
 from privbandits_cli.games import drawing
-from privbandits_cli.numerics.jit import bind, record, uncompiled
+from privbandits_cli.numerics.jit import bind, record, without_jit
 from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 
 
@@ -45,7 +45,7 @@ def drawn(fill_of, kind):
     """500 numbers in parts, compiled and not."""
     found = []
     for plain in (False, True):
-        with uncompiled(plain):
+        with without_jit(plain):
             fill = fill_of(kind, Generator(SFC64(3)))
             cuts = [1, 0, 62, 1, 64, 65, 128, 179]
             parts = [np.empty(n, np.uint64 if kind == "bits" else np.float64) for n in cuts]

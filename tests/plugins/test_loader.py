@@ -24,7 +24,7 @@ from privbandits_cli.figures import table
 from privbandits_cli.figures.styles import Drawn
 from privbandits_cli.games.bandit import play
 from privbandits_cli.games.guards import PluginError
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.plugins import lint, loader, messages, registry
 from privbandits_cli.plugins.registry import Registry, including
 from tests.conftest import ROOT, SMALL, first, foe, make, match, some
@@ -96,7 +96,7 @@ def test_compiled_equals_plain_python_bit_for_bit():
     mine, game = known.find("algorithms", "mine"), known.find("adversaries", "game")
     wrapped = make("mini_batch", base=mine())
     played = match(game(), [mine(), wrapped], 600, checkpoints=[10, 600])
-    with uncompiled():
+    with without_jit():
         plain = play(played, range(2))
     np.testing.assert_array_equal(play(played, range(2)), plain)
 
@@ -574,7 +574,7 @@ def test_an_error_of_a_file_that_was_edited_since_has_the_line_that_was_read():
         (chunk, *_) = plan.chunks(lambda curve: np.empty(0, np.int64), 1)
         shown = f"mine.py:{at}: ValueError: {text}\n    raise ValueError('{text}')\n"
         assert {failure.trace[: len(shown)] for failure in play_chunk(chunk).failures} == {shown}
-        with uncompiled(), pytest.raises(ValueError, match=text) as caught:
+        with without_jit(), pytest.raises(ValueError, match=text) as caught:
             play_chunk(chunk)
         assert f"    raise ValueError('{text}')\n" in "".join(messages.inner_trace(caught.value))
 
@@ -965,7 +965,7 @@ def test_what_new_writes_plays_the_same_compiled_or_not_and_learns(game, keys, c
     played = plan.match(plan.curves)
     regrets = loader.GAMES[game].play(played, range(2))
     for compiled, block in ((True, 7), (False, 64)):
-        with uncompiled(not compiled):
+        with without_jit(not compiled):
             np.testing.assert_array_equal(loader.GAMES[game].play(played, range(2), block=block), regrets)
     mine, unlearnt = regrets[:, :, -1].mean(axis=1)
     assert mine < 0.6 * unlearnt

@@ -17,7 +17,7 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games import contextual, driver, guards, linear
 from privbandits_cli.games.guards import NotANumber, PluginError
-from privbandits_cli.numerics.jit import compiled, is_users, uncompiled
+from privbandits_cli.numerics.jit import compiled, is_users, without_jit
 from privbandits_cli.plugins.loader import GAMES
 from tests.conftest import make, some
 from tests.engine.test_engine import csvs
@@ -206,7 +206,7 @@ def test_a_right_file_passes_the_rehearsal(name):
 def test_only_an_own_algorithm_is_rehearsed_in_plain_python(name, ways, monkeypatch):
     """With d = 300, LinUCB takes half a minute for it."""
     seen = []
-    monkeypatch.setattr(rehearsal, "uncompiled", lambda plain: seen.append(plain) or uncompiled(plain))
+    monkeypatch.setattr(rehearsal, "without_jit", lambda plain: seen.append(plain) or without_jit(plain))
     assert errors(name, compiled=True) == "" and seen == ways
 
 
@@ -438,13 +438,13 @@ def test_a_guarantee_has_the_words_of_its_game_by_default(name, public, words, m
 
 @pytest.mark.parametrize("function", [contextual.fill_largest, switching_costs.walk])
 def test_a_kernel_of_a_plain_rehearsal_is_not_the_games(function):
-    with uncompiled():
+    with without_jit():
         plain = compiled(function)
     assert not hasattr(plain, "signatures") and hasattr(compiled(function), "signatures")
 
 
 def test_words_that_are_meant_to_wrap_are_no_warning_in_plain_python():
-    with uncompiled(), warnings.catch_warnings():
+    with without_jit(), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isfinite(contextual.play(match_of("slope", "horizon=20"), [0])).all()
 

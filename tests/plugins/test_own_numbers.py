@@ -12,7 +12,7 @@ from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games.bandit import play
 from privbandits_cli.games.drawing import fill_of
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import SMALL, some, watch_states
 
@@ -138,7 +138,7 @@ def test_numbers_depend_on_no_block_lane_or_compiler(case):
     assert np.isfinite(regrets).all() and np.ptp(regrets[0, :, -1]) > 0
     np.testing.assert_array_equal(play(match, range(5), block=7, width=2), regrets)
     np.testing.assert_array_equal(play(match, [3], block=64)[:, 0], regrets[:, 3])
-    with uncompiled():
+    with without_jit():
         np.testing.assert_array_equal(play(match, range(2), block=31), regrets[:, :2])
 
 
@@ -257,7 +257,7 @@ def test_a_helper_is_imported_by_its_name():
 def test_bits_and_an_int_have_one_sum_compiled_or_not():
     """Compiled, the sum is signed."""
     match = planned(THOMPSON.replace("beta(rng.bits, i,", "beta(rng.bits + i, 0,"))
-    with uncompiled():
+    with without_jit():
         plain = play(match, [0])
     np.testing.assert_array_equal(play(match, [0]), plain)
 

@@ -15,7 +15,7 @@ from privbandits_cli.games.drawing import WIDTH
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.numerics import jit
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.plugins import loader
 from privbandits_cli.spmd.source import Unsupported
 from tests.conftest import foe, match, watch_states
@@ -50,7 +50,7 @@ def _algorithm(text, folder):
 
 def plainly(game):
     """Played in plain Python."""
-    with uncompiled(), np.errstate(all="ignore"):
+    with without_jit(), np.errstate(all="ignore"):
         return _play(game)
 
 

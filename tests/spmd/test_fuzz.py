@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import without_jit
 from privbandits_cli.spmd.source import Unsupported
 from tests.conftest import some
 from tests.spmd.bugs import BUGS, OF_GAMES, planted
@@ -123,7 +123,7 @@ def other_differs(seed, name, folder, errors=ERRORS, compiled=True):
     here = play_other(game, trials, block, width)
     if isinstance(here.error, Unsupported):
         raise here.error
-    with uncompiled(not compiled), np.errstate(all="ignore"):
+    with without_jit(not compiled), np.errstate(all="ignore"):
         there = play_other(game, trials, block, 1)
     if here.error is None or there.error is None:
         return here != there
