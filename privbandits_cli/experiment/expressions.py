@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from privbandits_cli.experiment.document import number
+from privbandits_cli.experiment.errors import suggestion
 
 Relation = Literal["<", "<=", ">", ">="]
 INEQUALITIES: tuple[Relation, ...] = ("<", "<=", ">", ">=")
@@ -301,9 +302,11 @@ class _Reader:
                 return factor, Side(NUMBER)
             if factor <= 0:
                 raise ClaimError("a factor must be positive", at)
-        quantity = self.next.text
-        if quantity not in QUANTITIES or self.tokens[self.i + 1].text != "(":
+        kind, quantity, at = self.next
+        if kind != "name" or self.tokens[self.i + 1].text != "(":
             return factor, Side(REGRET, self.curve())
+        if quantity not in QUANTITIES:
+            raise ClaimError(f"there is no quantity '{quantity}'" + suggestion(quantity, QUANTITIES), at)
         self.take()
         self.expect("(")
         side = Side(quantity, self.curve())

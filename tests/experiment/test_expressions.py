@@ -77,6 +77,8 @@ def test_every_quantity_of_the_grammar_can_be_computed():
         ("at round x: a < b", 9, "expected a round here, found x"),
         ("at epsilon 3: a < b", 11, "expected '=' or '<=' or '>=' here, found 3"),
         ("a < b c", 6, "expected the end here, found c"),
+        ("cvr(a) < b", 0, "there is no quantity 'cvr', did you mean 'cvar'?"),
+        ("a < 2 x regret(b)", 8, "there is no quantity 'regret' (known: final, cvar, slope, "),
         ("a < 0 x b", 4, "a factor must be positive"),
         ("a < -2 x b", 4, "a factor must be positive"),
         ("a within -5% of b", 9, "expected a percentage here, found -5"),
