@@ -60,7 +60,8 @@ def _relisted(described: Mapping[str, Any], swept: Mapping[str, Any]) -> dict[st
 
 def variants(registry: Registry, kind: PlayerKind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:
     """The variants of an entry, one for each combination of listed values."""
-    if isinstance(entry, str):
+    alone = isinstance(entry, str)
+    if alone:
         entry = {"name": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         errors.append(Error(loc, "write a name, or {name: ..., parameter: ...}"))
@@ -74,6 +75,11 @@ def variants(registry: Registry, kind: PlayerKind, entry: Any, loc: Loc, errors:
         what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
         message = f"unknown {what} '{short(name)}'" + suggestion(name, registry.names(kind), registry.displays(kind))
         errors.append(Error((*loc, "name"), message))
+        return []
+    needed = [key for key, field in model.model_fields.items() if field.is_required()]
+    if alone and needed:
+        written = "".join(f", {key}: ..." for key in needed)
+        errors.append(Error(loc, f"{missing(loc, needed[0]).message}: write {{name: {name}{written}}}"))
         return []
     drawn = {key: entry.get(key, "") for key in DRAWN[kind]}
     for key, text in drawn.items():

@@ -45,7 +45,11 @@ def test_seven_planted_errors_are_found_at_their_places(tmp_path):
         ("algorithms: {name: exp3, gamma: [0.1, 2]}", "8:39", "less than or equal to 1, got 2"),
         ("algorithms: {name: exp3, gamma: []}", "8:33", "empty list"),
         ("algorithms: [exp3, exp3]", "8:20", "the same as algorithms[0]"),
-        ("algorithms: dp_lambda_lap", "8:13", "missing key 'epsilon'"),
+        (
+            "algorithms: dp_lambda_lap",
+            "8:13",
+            "missing key 'epsilon': write {name: dp_lambda_lap, epsilon: ..., base: ...}",
+        ),
         ("algorithms: {name: dp_lambda_lap, epsilon: 1, base: exp4}", "8:53", "did you mean 'exp3'"),
         ("algorithms: {name: dp_exp3_lap, base: {name: exp3, gama: 1}}", "8:52", "did you mean 'gamma'"),
         ("algorithms: {name: exp3_tau, tau: corollary_3.3}", "8:13", "needs an epsilon"),
