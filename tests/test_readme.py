@@ -362,10 +362,20 @@ def test_the_counts_of_the_pages():
         r"^(\d+) claims:", (committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     algorithms, adversaries = (len(registry.names(kind)) for kind in ("algorithms", "adversaries"))
-    assert states("README.md", f"`privbandits list algorithms` the {algorithms} algorithms.")
-    assert states("README.md", f"[{claims} claims with verdicts]")
-    assert states("docs/start/statement_of_need.md", f"{algorithms} algorithms and {adversaries} adversaries")
-    assert states("docs/privacy/audits.md", f"on {len(MUTANTS)} deliberately broken algorithms")
+    counts = [
+        ("README.md", f"`privbandits list algorithms` the {algorithms} algorithms."),
+        ("README.md", f"[{claims} claims with verdicts]"),
+        ("docs/start/statement_of_need.md", f"{algorithms} algorithms and {adversaries} adversaries"),
+        ("docs/privacy/audits.md", f"on {len(MUTANTS)} deliberately broken algorithms"),
+    ]
+    untold = [f"{page}: {sentence}" for page, sentence in counts if sentence not in TEXTS[page]]
+    assert not untold, untold
+
+
+def test_the_page_of_contents_names_every_player():
+    names = {name for kind in ("algorithms", "adversaries") for name in Registry().names(kind)}
+    untold = names - set(re.findall(r"`(\w+)`", PAGES["docs/reference/contents.md"]))
+    assert not untold, untold
 
 
 def test_the_floors_of_the_pages_are_those_of_the_imports():
@@ -433,7 +443,7 @@ def worst(name, **where):
 def states(page, sentence, *numbers):
     """Whether a page contains a sentence with these numbers in place of its {}."""
     written = sentence.format(*(x if isinstance(x, str) else f"{x:,.0f}" for x in numbers)) if numbers else sentence
-    assert written in TEXTS[page], written
+    assert written in TEXTS[page], f"{page} does not say: {written}"
     return True
 
 

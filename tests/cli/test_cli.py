@@ -514,7 +514,7 @@ def tunable():
             yield name
 
 
-@pytest.mark.parametrize("name", tunable())
+@pytest.mark.parametrize("name", list(tunable()))
 def test_what_tune_certifies_costs_no_more_than_asked(name):
     base = {"dp_lambda_lap": "exp3", "dp_reduction": "exp3"}.get(name)
     for row in privacy.tune(Registry(), name, base, 0.5, 1e-6, Size(2**16, 4)):

@@ -112,8 +112,9 @@ def test_a_player_has_its_page(pages, kind, name):
 
 def test_every_formula_and_picture_is_of_a_page():
     names = {name for _, name in PLAYERS}
-    assert set(players.formulas()) == names | set(mechanisms.every())
-    assert set(pictures.planned()) == names - set(pictures.NO_PICTURE)
+    formulas, planned = names | set(mechanisms.every()), names - set(pictures.NO_PICTURE)
+    assert set(players.formulas()) == formulas, "in docs/_generate/formulas.yaml"
+    assert set(pictures.planned()) == planned, "in the config of the game in docs/_generate/games/"
     for picture in pictures.planned().values():
         playing = {variant.parameters.name for variant in pictures.games()[picture.game].algorithms}
         assert {*picture.algorithms} <= playing and 1 <= len(picture.algorithms) <= pictures.MOST

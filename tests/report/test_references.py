@@ -32,7 +32,7 @@ def claims():
 @pytest.mark.parametrize("kind", ["algorithms", "adversaries"])
 def test_every_player_cites_a_work_or_is_our_own(kind):
     silent = {name for name, text in docstrings(kind) if not list(cited(text))}
-    assert silent <= OWN[kind], "add the work to references.bib"
+    assert silent <= OWN[kind], "add the work to report/references.bib; what is ours, to OURS of test_read.py or to OWN"
 
 
 def test_every_citation_has_an_entry_and_every_entry_is_cited():
