@@ -63,7 +63,9 @@ class Plot(_Section):
 
     bars: int = Field(12, ge=0, description="number of rounds at which error bars are drawn")
     log: bool | Literal["x"] = Field(
-        False, description="logarithmic axes; x: regrets on a linear axis over a logarithmic axis of rounds"
+        False,
+        description="logarithmic axes; that of regrets is linear in a panel where one is negative or they differ by "
+        "less than a factor of 3; x: regrets on a linear axis over a logarithmic axis of rounds",
     )
     top: float | None = Field(None, gt=0, description="the largest regret of a linear axis; larger ones are not drawn")
     bounds: bool = Field(
