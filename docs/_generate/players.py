@@ -192,6 +192,8 @@ def _bounds(known: Mapping[str, Any]) -> Iterator[str]:
         else:
             vacuous = " " + VACUOUS.format(at_most(most)) if is_vacuous(bound, most) else ""
             yield f"- Against {opponent} adversaries: expected regret at most {line(regret(bound, most) + vacuous)}."
+    if said := known.get("bound, known means"):
+        yield f"- Against independent arms with known means: {line(said)}"
     yield ""
 
 

@@ -13,6 +13,7 @@ from privbandits_cli.experiment.config import ConfigError, keys_of, located, shi
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import Size
 from privbandits_cli.experiment.variants import single
+from privbandits_cli.games import bandit
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
@@ -139,6 +140,10 @@ def facts(
             out["alone"] = GAMES[ready.game].Games.form(ready, setting).reason
         out["largest regret"] = size.horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out.get("bound, oblivious") else None
+        if isinstance(ready, bandit.Algorithm):
+            arms = np.linspace(0.9, 0.5, setting.n_arms)
+            proved = ready.instance_regret_bound(end, arms, setting) is not None
+            out["bound, known means"] = inspect.getdoc(type(ready).instance_regret_bound) if proved else None
     return out
 
 

@@ -121,6 +121,8 @@ def _guarantees(facts: dict[str, Any]) -> Iterator[str]:
         yield f"Against {opponent} adversaries: {limit}"
         if bound is not None and is_vacuous(bound, most):
             yield filled(VACUOUS.format(at_most(most)), "  ")
+    if said := facts.get("bound, known means"):
+        yield filled(f"Against independent arms with known means: {_joined(said)}", further="  ")
     yield from (filled(remark, "  ") for remark in facts["remarks"])
     if facts["bound"]:
         yield from (filled(_joined(paragraph), "  ") for paragraph in facts["bound"].split("\n\n"))

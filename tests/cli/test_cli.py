@@ -572,6 +572,13 @@ def test_regret_bounds_that_nothing_can_exceed_are_marked():
     assert max(map(len, few.splitlines())) <= 88
 
 
+def test_a_bound_for_arms_with_known_means_is_told_if_there_is_one():
+    said = "Against independent arms with known means: Theorem 1: 8 Σ_a ln T/Δ_a"
+    assert said in " ".join(call("show", "ucb1").stdout.split())
+    for name in ("exp3", "adap_klucb", "linucb", "dp_tt"):  # none, an order only, and other games
+        assert "known means" not in call("show", name).stdout
+
+
 CONTEXTUAL = """\
 experiment: wasted
 game: contextual
