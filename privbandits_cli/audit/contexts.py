@@ -253,18 +253,24 @@ class Games:
         most = max(costliest(weights[i], self.known, self.public, rng, power) for i in best)
         return math.sqrt(most) if self.kind == NORMAL else most
 
+    def fault(self, played: Played) -> tuple[int, Now]:
+        """The arm that A plays in the round of the fault, and this round."""
+        t, right = int(played.found[loops.ROUND]), np.zeros(self.size)
+        now = Now(t, played.rows[0], shown(played, t), played.other, right, 0.0)
+        loops.still(played.other)
+        arm = self.bench.again(played.states, loops.BEFORE, now, right)
+        return arm, now._replace(slack=rounding(right))
+
     def carrier(self, played: Played) -> str:
         """The fields of a twin's state that make it play another arm than A; "" if no field does so alone."""
-        states, other, rows, right = played.states, played.other, played.rows, np.zeros(self.size)
-        twin, now = loops.TWINS + int(played.found[loops.TWIN]), now_of(played, right)
-        other.own.moves[:] = 0.0
-        arm, kept = self.bench.again(states, loops.BEFORE, now, right), states.copy()
-        now = now._replace(slack=loops.DIGITS * (1 + np.abs(right).max()))
+        states, other, rows = played.states, played.other, played.rows
+        twin, (arm, now) = loops.TWINS + int(played.found[loops.TWIN]), self.fault(played)
+        kept = states.copy()
 
         def agrees(state: Records, now: Now) -> bool:
             """Whether a twin in this state plays the arm of A."""
             states[twin] = state[0]
-            return bool(self.bench.follow(states, twin, now, played.effects, 0.0 * right) == arm)
+            return bool(self.bench.follow(states, twin, now, played.effects, np.zeros(self.size)) == arm)
 
         first, second = kept[twin : twin + 1], kept[loops.BEFORE : loops.BEFORE + 1]
         for row in rows:
@@ -342,16 +348,6 @@ def of_wishart(target: Target[Noisy], so_far: Audit, rows: float) -> Audit:
 # ------------------------------------------------------------------------------------- excuses
 
 
-class Round(NamedTuple):
-    """A round of game A that can be played again: the state and the record before it, its numbers, and the release."""
-
-    state: Records
-    row: Floats
-    numbers: Floats
-    kinds: Ints
-    release: Floats
-
-
 def excuse_of(games: Games, played: Played) -> str:
     """What to write, if these games do not refute the algorithm after all; "" if they do.
 
@@ -359,25 +355,22 @@ def excuse_of(games: Games, played: Played) -> str:
     records by other noise. In the round at fault, this noise must then enter each number of the release that no moved
     number enters.
     """
-    end, t = int(played.found[loops.END]), int(played.found[loops.ROUND])
-    if end not in (loops.BARE, loops.HIDDEN) or played.counter["k"]:
+    if played.found[loops.END] not in (loops.BARE, loops.HIDDEN) or played.counter["k"]:
         return ""
-    bare = bare_numbers(games, played)
-    other = other_kind(games, played, bare)
+    now = games.fault(played)[1]
+    bare = bare_numbers(games, played, now)
+    other = other_kind(games, played, now, bare)
     if other >= 0:
         return OF_OTHERS.format(NAMES[other], NAMES[games.kind], PURE[games.kind])
-    return KEPT.format(NAMES[games.kind]) if is_kept(games, played, bare, t) else ""
+    return KEPT.format(NAMES[games.kind]) if is_kept(games, played, bare) else ""
 
 
-def bare_numbers(games: Games, played: Played) -> list[int]:
+def bare_numbers(games: Games, played: Played, now: Now) -> list[int]:
     """The numbers of the release that no moved number enters, in which the twin at fault differs from A."""
-    states, tape, right, seen = played.states, played.other, np.zeros(games.size), np.zeros(games.size)
-    now, twin = now_of(played, right), loops.TWINS + int(played.found[loops.TWIN])
-    loops.still(tape)
-    games.bench.again(states, loops.BEFORE, now, right)
-    games.bench.again(states, twin, now._replace(row=last_row(played)), seen)
-    noisy = {int(c) for c in played.effects.enters[: tape.own.at[KNOWN]] if c >= 0}
-    return [c for c in range(games.size) if c not in noisy and not abs(right[c] - seen[c]) <= near(right)]
+    twin, seen = loops.TWINS + int(played.found[loops.TWIN]), np.zeros(games.size)
+    games.bench.again(played.states, twin, now._replace(row=last_row(played)), seen)
+    noisy = played.effects.enters[: now.tape.own.at[KNOWN]]
+    return [c for c in differing(now, seen) if c not in noisy]
 
 
 def last_row(played: Played) -> Floats:
@@ -388,15 +381,15 @@ def last_row(played: Played) -> Floats:
     return np.ascontiguousarray(played.deal.records[i, 1] if t == played.deal.starts[i] + 1 else played.rows[0])
 
 
-def near(right: Floats) -> float:
-    """How far the numbers of two such releases may differ by rounding."""
-    return loops.CLEAR * loops.DIGITS * (1.0 + float(np.abs(right).max()))
+def rounding(right: Floats) -> float:
+    """How far two such releases may differ by rounding."""
+    return loops.DIGITS * (1.0 + float(np.abs(right).max()))
 
 
-def now_of(played: Played, right: Floats) -> Now:
-    """The round of the fault, in which A releases `right`."""
-    t = int(played.found[loops.ROUND])
-    return Now(t, played.rows[0], arms_shown(played, t), played.other, right, 0.0)
+def differing(now: Now, seen: Floats) -> list[int]:
+    """The numbers in which a release clearly differs from that of this round."""
+    found: list[int] = np.flatnonzero(~(np.abs(seen - now.right) <= loops.CLEAR * now.slack)).tolist()
+    return found
 
 
 def arms_shown(played: Played, t: int) -> Floats:
@@ -406,35 +399,32 @@ def arms_shown(played: Played, t: int) -> Floats:
     return np.repeat(deal.records[canary, 0, :-1, None], arms.shape[1], 1) if canary and not deal.fixed else arms
 
 
-def other_kind(games: Games, played: Played, bare: list[int]) -> int:
+def other_kind(games: Games, played: Played, now: Now, bare: list[int]) -> int:
     """The kind of those random numbers that are not moved and enter each of these numbers of the release; or -1."""
-    right = np.zeros(games.size)
-    now, tape, rng = now_of(played, right), played.other, games.target.stream("other numbers")
-    loops.still(tape)
-    games.bench.again(played.states, loops.BEFORE, now, right)
+    tape, rng = now.tape, games.target.stream("other numbers")
     kinds = tape.dealt.kinds[: tape.own.at[KNOWN]].copy()
     for kind in {*kinds.tolist()} - {games.kind}:
-        changed = np.zeros(games.size, bool)
+        changed = set[int]()
         for _ in range(REDRAWN):
             loops.still(tape)
             own, found = np.flatnonzero(kinds == kind), np.zeros(games.size)
             drawn = tape.dealt.numbers[own]
             tape.own.moves[own] = (rng.random(len(own)) if kind == UNIFORM else 2 * drawn) - drawn
-            games.bench.again(played.states, loops.BEFORE, now._replace(right=found), found)
-            changed |= np.abs(found - right) > near(right)
-        if bare and changed[bare].all():
+            games.bench.again(played.states, loops.BEFORE, now, found)
+            changed.update(differing(now, found))
+        if bare and changed.issuperset(bare):
             return int(kind)
     return -1
 
 
-def is_kept(games: Games, played: Played, bare: list[int], t: int) -> bool:
-    """Whether releases from round t on have noise of their own that was drawn in earlier rounds."""
-    start = max(0, t - BEFORE)
-    rounds = replayable(games, played, start, t + AFTER)
-    begin = [first_effects(games, played, rounds, start, s) for s in range(len(rounds))]
+def is_kept(games: Games, played: Played, bare: list[int]) -> bool:
+    """Whether releases from the fault on have noise of their own that was drawn in earlier rounds."""
+    t = int(played.found[loops.ROUND])
+    rounds = replayable(games, played, max(0, t - BEFORE), t + AFTER)
+    begin = [first_effects(games, rounds, s) for s in range(len(rounds))]
     found = 0
-    for q in range(t - start, len(rounds)):
-        new = {c for c in bare if q > 0 and rounds[q].release[c] != rounds[q - 1].release[c]}
+    for q in range(min(t, BEFORE), len(rounds)):
+        new = {c for c in bare if q > 0 and rounds[q][1].right[c] != rounds[q - 1][1].right[c]}
         at_once, earlier = begin[q].get(q, set()), {c for s in range(q) for c in begin[s].get(q, set())}
         if new - at_once - earlier:
             return False
@@ -444,36 +434,38 @@ def is_kept(games: Games, played: Played, bare: list[int], t: int) -> bool:
     return found > 0
 
 
-def replayable(games: Games, played: Played, start: int, end: int) -> list[Round]:
-    """The rounds from `start` to `end` of a game with the arms of A and other random numbers."""
-    deal, d = played.deal, games.known.dimension
-    states, tape = np.repeat(games.target.state, 1), new_tape(games.target.stream("kept noise"))
-    row, out, found = np.zeros(d + 1), np.zeros(games.size), list[Round]()
+def replayable(games: Games, played: Played, start: int, end: int) -> list[tuple[Records, Now]]:
+    """The rounds from `start` to `end` of a game with the arms of A and other random numbers, to play them again.
+
+    Each is the state before the round, and the round.
+    """
+    deal, d, rng = played.deal, games.known.dimension, games.target.stream("kept noise")
+    states, row, found = np.repeat(games.target.state, 1), np.zeros(d + 1), list[tuple[Records, Now]]()
+    tape = new_tape(rng)
     for t in range(min(end, deal.shown.shape[1])):
-        before, last, arms = states.copy() if t >= start else states, row.copy(), arms_shown(played, t)
+        tape = new_tape(rng) if t > start else tape
         rewind(tape, 0)
-        arm = games.bench.turn(states, 0, Now(t, row, arms, tape, out, 0.0), out)
+        before, out = states.copy(), np.zeros(games.size)
+        now = Now(t, row.copy(), shown(played, t), tape, out, 0.0)
+        arm = games.bench.turn(states, 0, now, out)
+        loops.earn(now.arms, arm, deal.truth[0], float(deal.numbers[0, t]), t, row)
         if t >= start:
-            n = tape.own.at[KNOWN]
-            found.append(Round(before, last, tape.dealt.numbers[:n].copy(), tape.dealt.kinds[:n].copy(), out.copy()))
-        loops.earn(arms, arm, deal.truth[0], float(deal.numbers[0, t]), t, row)
+            found.append((before, now._replace(slack=rounding(out))))
     return found
 
 
-def first_effects(games: Games, played: Played, rounds: list[Round], start: int, s: int) -> dict[int, set[int]]:
+def first_effects(games: Games, rounds: list[tuple[Records, Now]], s: int) -> dict[int, set[int]]:
     """By round, the numbers of the release that a random number of round s changes when it first acts."""
     found: dict[int, set[int]] = {}
-    tape = new_tape(games.target.stream("kept noise"))
-    for j in np.flatnonzero(rounds[s].kinds == games.kind).tolist():
-        states = rounds[s].state.copy()
-        for q in range(s, len(rounds)):
-            row, n, out = rounds[q].row, len(rounds[q].numbers), np.zeros(games.size)
-            tape.dealt.numbers[:n], tape.dealt.kinds[:n] = rounds[q].numbers, rounds[q].kinds
-            tape.own.moves[j] = 1.0 if q == s else 0.0
-            rewind(tape, n)
-            games.bench.turn(states, 0, Now(start + q, row, arms_shown(played, start + q), tape, out, 0.0), out)
-            changed = np.flatnonzero(np.abs(out - rounds[q].release) > near(out)).tolist()
-            if changed:
+    own, out = rounds[s][1].tape, np.zeros(games.size)
+    for j in np.flatnonzero(own.dealt.kinds[: own.own.at[KNOWN]] == games.kind).tolist():
+        states = rounds[s][0].copy()
+        own.own.moves[j] = 1.0
+        for q, (_, now) in enumerate(rounds[s:], s):
+            rewind(now.tape, now.tape.own.at[KNOWN])
+            games.bench.turn(states, 0, now, out)
+            if changed := differing(now, out):
                 found.setdefault(q, set()).update(changed)
                 break
+        own.own.moves[j] = 0.0
     return found
