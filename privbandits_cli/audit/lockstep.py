@@ -27,7 +27,7 @@ MORE = False  # bound to True for a target that asks for more numbers than a uni
 NAMES = False  # bound to True for a target with a step `recommend`
 LONE = False  # bound to True if every round has a release of its own gain alone
 
-STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
+STRAIGHT = 3  # moves of a number to force a release that is linear in it; all but the first remove rounding
 ROUNDING = 1e-9  # rounding error of a released value, in scales of its noise
 GRAIN = 1e-12  # relative rounding error of one round; a smaller difference of two states is rounding
 BITS = 1e-15  # relative rounding error of a release or a gain: its last bits; a release without new noise keeps them
@@ -149,33 +149,20 @@ def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: 
 
 
 def forced(
-    states: Records, arm: int, gain: float, u: float, z: float, wanted: float, gap: float, slope: float, slack: float
-) -> tuple[float, int]:
-    """The move of the Laplace number z at which game B releases what is wanted, and the number of attempts; 0 if none.
+    states: Records, source: int, arm: int, gain: float, u: float, z: float, wanted: float, gap: float, slope: float
+) -> tuple[float, float]:
+    """The move of the Laplace number z at which a game releases what is wanted, and the gap that rounding leaves.
 
-    gap: what B releases without a move, minus what is wanted; slope: how a release grows with the number. If it is
-    linear, the first STRAIGHT attempts come as close as rounding allows. Otherwise the move is searched by doubling, to
-    both sides, and then by halving, as for a monotone release.
+    states[source]: the game before the round; gap: what it releases without a move, minus what is wanted; slope: how a
+    release grows with the number. If it is not linear in it, a wide gap may be left.
     """
-    near, far, move = 0.0, 0.0, -gap / slope if slope != 0.0 else 0.0
-    for attempt in range(1, 200):
-        found = trial(states, OLD_B, arm, gain, u, z + move) - wanted
-        close = BITS * abs(wanted) if slope != 0.0 and attempt < STRAIGHT else slack
-        if abs(found) <= close:
-            return move, attempt
-        if found * gap < 0.0:
-            far = move
-        elif far != 0.0:
-            near = move
-        if attempt < STRAIGHT and slope != 0.0:
-            move -= found / slope
-        elif far != 0.0:
-            move = (near + far) / 2.0
-        elif attempt <= 60:
-            move = 2.0 ** (attempt // 2 - 6) * (1.0 if attempt % 2 == 0 else -1.0)
-        else:
-            return 0.0, 0
-    return 0.0, 0
+    move = 0.0
+    for _ in range(STRAIGHT):
+        if slope == 0.0 or abs(gap) <= BITS * abs(wanted):
+            break
+        move -= gap / slope
+        gap = trial(states, source, arm, gain, u, z + move) - wanted
+    return move, gap
 
 
 class Deal(NamedTuple):
@@ -270,15 +257,15 @@ def couple(
             slack = ROUNDING * max(abs(own), abs(slope)) + blurred
             if abs(again - wanted) > slack:
                 return EARLIER, t, 0.0, linear, hidden
-            move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
-            if attempts == 0:
+            move, gap = forced(states, OLD_B, arm, other, u, z, wanted, before - wanted, slope)
+            if not abs(gap) <= slack:
                 return BARE, t, 0.0, linear, hidden
             copy(states, AFTER, B)
             wide = WIDE * (uniform[t, -1] - 0.5)
             if own != 0.0 and (choice(states, OLD_A, u, wide) != arm or choice(states, OLD_B, u, z + move) != arm):
                 return NUMBER, t, 0.0, linear, hidden
             blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # blur: rounding of a difference of releases
-            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= CLEAR * blur:
+            if min(abs(own), abs(slope)) <= CLEAR * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope) + blur:
                 return SCALE, t, 0.0, linear, hidden
@@ -316,14 +303,10 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
             return t
         gap = trial(states, B, arm, gain, u, z) - releases[t]
         if (t + 1) % (rest + 1) == 0 and gap != 0.0:
-            size, move = abs(slopes[t]), 0.0
+            size = abs(slopes[t])
             slack = ROUNDING * size + TERMS * (2.0 * abs(releases[t]) + abs(gap)) + BITS * (abs(low) + abs(high))
-            for _ in range(STRAIGHT):
-                if size == 0.0 or abs(gap) <= BITS * abs(releases[t]):
-                    break
-                move -= gap / slopes[t]
-                gap = trial(states, B, arm, gain, u, z + move) - releases[t]
-            if abs(gap) > slack:
+            move, gap = forced(states, B, arm, gain, u, z, releases[t], gap, slopes[t])
+            if not abs(gap) <= slack:
                 return t
             moves[t] = max(0.0, abs(move) - slack / size) if move != 0.0 else 0.0
         copy(states, AFTER, B)
