@@ -18,7 +18,7 @@ from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.coupling import ARMS, game_of, pairs
 from privbandits_cli.audit.lockstep import DIFFERENT, ENDED, POWERS, Deal, answers_of, compiled, ranges_of
 from privbandits_cli.audit.target import Target, choice, trial
-from privbandits_cli.audit.twins import AFTER, A, B, carrier, copy, leak
+from privbandits_cli.audit.twins import AFTER, A, B, copy, leak
 from privbandits_cli.audit.verdict import EXACT, Audit, judged, like_these
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Release, unit
@@ -131,7 +131,7 @@ def audit_bits(target: Target[Release]) -> Audit:
         if outcome == SEVERAL:
             return replace(so_far, verdict="NOT AUDITABLE", found=MORE)
         if outcome == ARM:
-            fields = carrier(states[:1], states[1:2], game.differs(states[:1], u, t))
+            fields = loops.carriers(states[:1], states[1:2], u, game.deal.laplace[t])
             return replace(so_far, found=leak(t, "reports", "different arms", "gains", fields))
         if outcome != AGREED:
             return replace(so_far, found=f"in round {t + 1:,} {FOUND[outcome]}")

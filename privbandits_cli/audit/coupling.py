@@ -19,7 +19,7 @@ too, A and B are played again, and after each round B gets the numbers of A that
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ from privbandits_cli.accounting.rounding import at_least
 from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.lockstep import AGREED, ARM, FOUND, Deal, Loops, Trace, float_fields
 from privbandits_cli.audit.target import Target, inside, rare
-from privbandits_cli.audit.twins import carrier, leak
+from privbandits_cli.audit.twins import leak
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.views import Noisy, Release
 from privbandits_cli.numerics.jit import Records
@@ -196,7 +196,7 @@ class Game(NamedTuple):
 
     def choice(self, state: Records, uniform: float, t: int) -> int:
         """The arm that a state chooses in round t."""
-        return self.loops.choice(np.repeat(state, 6), 0, uniform, self.deal.laplace[t])
+        return self.loops.arm(state, uniform, self.deal.laplace[t])
 
     def all_different(self) -> tuple[Played, Spent]:
         """A pair of games in which all gains differ, with the largest cost of a gain in its own release.
@@ -263,9 +263,4 @@ class Game(NamedTuple):
     def carriers(self, found: Played) -> str:
         """The fields of the state each of which makes B play another arm than A."""
         own, other = found.states[3:4], found.states[4:5]
-        return carrier(own, other, self.differs(own, found.uniform, found.rounds))
-
-    def differs(self, own: Records, uniform: float, t: int) -> Callable[[Records], bool]:
-        """A function that tells whether a state plays another arm than `own` in round t."""
-        right = self.choice(own, uniform, t)
-        return lambda state: self.choice(state, uniform, t) != right
+        return self.loops.carriers(own, other, found.uniform, self.deal.laplace[found.rounds])

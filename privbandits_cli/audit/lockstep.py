@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target, canary, choice, choose, released, settled, trial, update, values
-from privbandits_cli.audit.twins import AFTER, OLD_A, OLD_B, SPARE, A, B, copy
+from privbandits_cli.audit.twins import AFTER, OLD_A, OLD_B, SPARE, A, B, carrier, copy
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy, View
 from privbandits_cli.numerics.jit import Records, unbound
@@ -356,6 +356,15 @@ class Loops(NamedTuple):
     advance: Callable[..., None]
     choice: Callable[..., int]
     trial: Callable[..., float]
+
+    def arm(self, state: Records, uniform: float, laplace: float) -> int:
+        """The arm that a state chooses with these numbers."""
+        return self.choice(np.repeat(state, 6), 0, uniform, laplace)
+
+    def carriers(self, own: Records, other: Records, uniform: float, laplace: float) -> str:
+        """The fields each of which makes game B, in the state `other`, choose another arm than A with these numbers."""
+        right = self.arm(own, uniform, laplace)
+        return carrier(own, other, lambda state: self.arm(state, uniform, laplace) != right)
 
 
 def ranges_of(target: Target[View]) -> Any:

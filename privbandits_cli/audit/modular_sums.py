@@ -27,7 +27,7 @@ from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import compiled, values_settled
 from privbandits_cli.audit.numbers import laplace_number
 from privbandits_cli.audit.target import Target, choice, settled, trial, values
-from privbandits_cli.audit.twins import AFTER, A, B, carrier, copy, leak
+from privbandits_cli.audit.twins import AFTER, A, B, copy, leak
 from privbandits_cli.audit.verdict import Audit, judged, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Noisy
@@ -202,25 +202,16 @@ def _played(target: Target[Noisy], games: int, rounds: int) -> Played | str:
         noise, seen = np.empty((rounds, SAMPLES)), np.empty((rounds, 4))
         outcome, t, closed = loop(states, table, law.spread, word, noise, seen)
         if outcome == ARM:
-            return leak(t, "sums", "different arms", "gains", _carrier(loops.choice, states, word, t))
+            with np.errstate(over="ignore"):
+                own = drawn(stream(word, t), 0)
+            fields = loops.carriers(states[:1], states[1:2], own.uniform, own.laplace)
+            return leak(t, "sums", "different arms", "gains", fields)
         if outcome in FOUND:
             return f"in round {t + 1:,} {FOUND[outcome]}"
         parts.append((noise[:closed].copy(), seen[:closed].copy()))
         rounds = t
     noises, numbers = zip(*parts, strict=True)
     return Played(np.concatenate(noises), np.concatenate(numbers), rounds)
-
-
-def _carrier(choice: Any, states: Records, word: Any, t: int) -> str:
-    with np.errstate(over="ignore"):
-        rng = drawn(stream(word, t), 0)
-
-    def chosen(state: Records) -> int:
-        arm: int = choice(np.repeat(state, 4), 0, rng.uniform, rng.laplace)
-        return arm
-
-    own, other = states[:1], states[1:2]
-    return carrier(own, other, lambda state: chosen(state) != chosen(own))
 
 
 def _excess(law: DiscreteLaplace | Skellam, found: Played) -> float:
