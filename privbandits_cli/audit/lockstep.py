@@ -24,7 +24,9 @@ ranges: Any = unbound
 reach: Any = unbound
 BOUNDED = True  # bound to False for an algorithm whose gains may be outside [0, 1]
 MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
+ENDS = False  # bound to True for a target whose game ends with an answer
 NAMES = False  # bound to True for a target with a step `recommend`
+KEPT = False  # bound to True for a view of the numbers of all arms
 LONE = False  # bound to True if every round has a release of its own gain alone
 
 STRAIGHT = 3  # moves of a number to force a release that is linear in it; all but the first remove rounding
@@ -65,11 +67,6 @@ def observe_value(states: Records, arm: int, gain: float, rng: Draws) -> float:
     return value
 
 
-def releases_settled(states: Records) -> bool:
-    """Always true: the view of a release has nothing but the release."""
-    return True
-
-
 def values_settled(states: Records) -> bool:
     """Whether all arms have the same values in both games, up to rounding."""
     ours, theirs = values(states[A]), values(states[B])
@@ -80,26 +77,20 @@ def values_settled(states: Records) -> bool:
 
 
 def answers_of(target: Target[View]) -> Callable[..., int]:
-    """`compared`, compiled, if the target's game ends with an answer; else `no_answers`, compiled."""
-    if "stop" not in target.steps:
-        return target.call(no_answers)
-    return target.call(compared, NAMES="recommend" in target.steps)
+    """`compared`, compiled."""
+    return target.call(compared, ENDS="stop" in target.steps, NAMES="recommend" in target.steps)
 
 
 def compared(states: Records, one: int, other: int) -> int:
     """Whether two games go on, have ended with the same answer, or differ in it or in what they would recommend now."""
-    own, theirs = stop(states[one]), stop(states[other])
+    own = stop(states[one]) if ENDS else -1
+    theirs = stop(states[other]) if ENDS else -1
     if max(own, -1) != max(theirs, -1):
         return DIFFERENT
     if own >= 0:
         return ENDED
     if NAMES and recommend(states[one]) != recommend(states[other]):
         return DIFFERENT
-    return GOING
-
-
-def no_answers(states: Records, one: int, other: int) -> int:
-    """GOING: the game has no answers."""
     return GOING
 
 
@@ -276,7 +267,7 @@ def couple(
             moves[t] = max(0.0, abs(move) - error) if abs(move) > least else 0.0
         if rounding:
             round_off(words, fields, most * (start + t + 1))
-        if not settled(states):
+        if KEPT and not settled(states):
             return OTHER_ARM, t, 0.0, linear, hidden
         now = answers(states, A, B)
         if now == DIFFERENT:
@@ -382,8 +373,7 @@ def compiled(target: Target[View]) -> Loops:
         "trial": target.call(observe_on_copy, observe=watch),
     }
     calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, BOUNDED=bounded, **calls)}
-    calls["answers"] = answers_of(target)
-    calls["settled"] = target.call(values_settled if kept else releases_settled)
+    calls |= {"answers": answers_of(target), "settled": target.call(values_settled)}
     lone = getattr(target.view, "rounds", 0) == 1
-    played = target.loop(couple, **calls, MORE=target.more, LONE=lone)
+    played = target.loop(couple, **calls, MORE=target.more, LONE=lone, KEPT=kept)
     return Loops(played, target.loop(follow, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])
