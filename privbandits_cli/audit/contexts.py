@@ -37,7 +37,7 @@ from privbandits_cli.accounting import wishart
 from privbandits_cli.audit import context_loops as loops
 from privbandits_cli.audit.context_loops import Deal, Effects, Layers, Now, Played
 from privbandits_cli.audit.tape import KNOWN, LAPLACE, MOST, NAMES, NORMAL, PLACE, UNIFORM, new_tape, rewind
-from privbandits_cli.audit.target import Target, sets_of_arms
+from privbandits_cli.audit.target import Target, sets_of_arms, truths
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import EXACT, Audit, assuming, judged, like_these
 from privbandits_cli.games.guards import WrongArm
@@ -198,13 +198,11 @@ class Games:
         records[:, 1, :d] = records[:, 0, :d] if self.public else records[:, 1, :d]
         size = known.norm * np.array([1.0, 1.0 if self.public else 0.7])[:, None]
         records[..., :d] *= size / np.linalg.norm(records[..., :d], axis=2, keepdims=True)
-        rewards = self.reward, 0.0 if known.nonnegative else -self.reward
-        records[..., d] = rewards
+        truth = truths(known, self.reward)
+        records[..., d] = truth[0, d:]
         records[1::2, :, d] = records[1::2, ::-1, d]
         if known.nonnegative:
             records = np.abs(records)
-        truth = np.array([[1.0], [-1.0]]) * np.append(np.ones(d) / (known.norm * math.sqrt(d)), rewards)
-        truth[:, d:] = rewards
         shown, numbers = rng.integers(0, SETS, (2, rounds)), rng.uniform(-1, 1, (2, rounds))
         runs = np.arange(rounds) // RUN % 8  # in some runs, rewards are good in A and bad in the twin, or the reverse
         numbers += np.array([[-1.0], [1.0]]) * 3.0 * (np.array([0, 0, 1, 0, 0, 0, -1, 0])[runs])

@@ -15,15 +15,15 @@ In half of the rounds, random coordinates of the arms are 0, as those of tables 
 largest length. Most rewards are the largest or the smallest one, and some are between these.
 """
 
-import math
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.audit.target import Target, sets_of_arms
+from privbandits_cli.audit.context_loops import earn
+from privbandits_cli.audit.target import Target, sets_of_arms, truths
 from privbandits_cli.audit.verdict import Audit, assuming, judged, like_these
 from privbandits_cli.games.views import Fits, read
 from privbandits_cli.mechanisms.batches import drawn_arm
@@ -34,28 +34,11 @@ ROUNDS = 2**13 - 1  # rounds of the long game: 13 batches
 GAMES = 16  # short games
 SHORT = 2**5 - 1  # rounds of a short game
 ROUNDING = 1e-6  # relative error of a fit
-BETWEEN = 0.1  # share of the rewards that are between the largest and the smallest one
-
-
-class Record(NamedTuple):
-    """What a round adds to a batch."""
-
-    x: Floats
-    reward: float
 
 
 def of_round(target: Target[Fits], rng: Generator) -> tuple[Floats, float]:
     """Random arms `[d, k]` within the bounds of the game, and a number in [-1, 1] that decides the reward."""
     return sets_of_arms(target.setting.known(), target.setting.n_arms, 1, rng)[0], rng.uniform(-1, 1)
-
-
-def rewarded(target: Target[Fits], x: Floats, sign: float, number: float) -> float:
-    """The reward of x: the larger one more often where the sum of its coordinates has this sign, some in between."""
-    known = target.setting.known()
-    low = 0.0 if known.nonnegative else -known.reward
-    if abs(number) < BETWEEN:
-        return low + (known.reward - low) * (0.5 + 0.5 * number / BETWEEN)
-    return known.reward if sign * x.sum() / (known.norm * math.sqrt(len(x))) > number else low
 
 
 def own_numbers(view: Fits, state: Any) -> Floats:
@@ -105,8 +88,9 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
     states = np.repeat(target.state, 3)
     a, b, c = states[0], states[1], states[2]
     data, noise = target.stream(f"data of {name}"), [target.stream(f"noise of {name}, {side}") for side in "AB"]
-    batch: list[Record] = []
-    chances = np.zeros((2, target.setting.n_arms))
+    batch: list[Floats] = []
+    chances, known = np.zeros((2, target.setting.n_arms)), target.setting.known()
+    truth, (row, row_of_b) = truths(known, known.reward), np.zeros((2, known.dimension + 1))
     start, ever = True, False
     for t in range(rounds):
         if start:
@@ -132,13 +116,12 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
             return t + 1, f"in round {t + 1:,} the arm is not the one that its probabilities and the number determine"
         if arm_of_c != arm:
             return t + 1, f"in round {t + 1:,} with the same predictor but other data before, another arm is played"
-        x, x_of_b = np.ascontiguousarray(arms[:, arm]), np.ascontiguousarray(others[:, arm_of_b])
-        row = Record(x, rewarded(target, x, 1.0, number))
-        batch.append(row)
+        earn(arms, arm, truth[0], number, t, row)
+        earn(others, arm_of_b, truth[1], other, t, row_of_b)
+        batch.append(row.copy())
         numbers = deepcopy(noise[0])
-        steps["update"](a, *row, noise[0])
-        steps["update"](b, x_of_b, rewarded(target, x_of_b, -1.0, other), noise[1])
-        steps["update"](c, *row, again)
+        for side, record, rng in ((a, row, noise[0]), (b, row_of_b, noise[1]), (c, row, again)):
+            steps["update"](side, record[:-1], record[-1], rng)
         (new, wider), after_c = released(view, a), released(view, c)
         old, new = np.atleast_2d(before, new)
         changed = np.flatnonzero((old != new).any(axis=1))
@@ -151,7 +134,8 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
         if changed.size > 1 or (len(old) > 1 and old[changed].any()):
             return t + 1, f"the fit after round {t + 1:,} changes an earlier predictor"
         if start:
-            right = view.oracle.fitted(np.array([r.x for r in batch]), np.array([r.reward for r in batch]), numbers)
+            records = np.array(batch)
+            right = view.oracle.fitted(records[:, :-1], records[:, -1], numbers)
             if not close(new[changed[0]], right.theta):
                 return t + 1, f"the fit after round {t + 1:,} is not that of its batch with this oracle's noise"
             if view.grams is not None:

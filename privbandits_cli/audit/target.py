@@ -1,5 +1,6 @@
 """The target of an audit, and the compiled loops that play it and record the observable of its view."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -118,7 +119,14 @@ def sets_of_arms(known: Contexts, n_arms: int, sets: int, rng: Generator) -> Flo
     return np.abs(arms) if known.nonnegative else arms
 
 
-@cached_per_mode
+def truths(known: Contexts, reward: float) -> Floats:
+    """θ, the best and the worst reward, of two games in which opposite arms are good, `[2, d + 2]`."""
+    theta = np.ones(known.dimension) / (known.norm * math.sqrt(known.dimension))
+    rewards = reward, 0.0 if known.nonnegative else -reward
+    return np.array([[*theta, *rewards], [*-theta, *rewards]])
+
+
+@kept
 def _compiled(
     how: Callable[..., Any], template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]
 ) -> Callable[..., Any]:
