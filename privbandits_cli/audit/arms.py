@@ -85,26 +85,26 @@ def drawn(states: Records, p: Floats, some: Floats, lengths: Floats) -> bool:
 
 
 def observe_play(
-    states: Records, gains: Floats, uniform: Floats, gamma: float, rest: int, best: int, canary: int, seen: Floats
-) -> tuple[int, int]:
-    """Play the game A with `gains[round]`; return what ended it, and the rounds before that.
+    states: Records, n_arms: int, gains: Floats, uniform: Floats, gamma: float, rest: int, best: int, canary: int
+) -> tuple[int, int, float]:
+    """Play the game A with `gains[round]`.
 
     The arm `best` earns the gains, the others earn 1 minus them. uniform: `[rounds, 1 + OTHERS]`; rest: rounds of a
-    block after its first; canary: the round in which B earns another gain. Filled in: `seen[0]`, the
-    log-ratio of the probabilities of all arms of A in both games; its other numbers are not used.
+    block after its first; canary: the round in which B earns another gain. Returned: what ended the game, the rounds
+    before that, and the log-ratio of the probabilities of all arms of A in both games.
     """
-    n_arms, loose = len(seen), 0
+    loose, ratio = 0, 0.0
     sums, p, out, others = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
     for t in range(0, len(gains) - rest, rest + 1):
         weights = np.exp(sums - sums.max())
         p[:] = (1 - gamma) * weights / weights.sum() + gamma / n_arms
         probabilities(states[A], out)
         if not np.abs(out - p).max() <= ROUNDING:
-            return LAW, t
+            return LAW, t, ratio
         if not ordered(states, p, uniform[t]) and (loose < SOME or uniform[t, -1] * len(gains) < SOME):
             loose += 1
             if not drawn(states, p, uniform[t], others):
-                return DRAWN, t
+                return DRAWN, t, ratio
         probabilities(states[B], others)
         first, total = 0, 0.0
         for r in range(t, t + rest + 1):
@@ -112,15 +112,15 @@ def observe_play(
             arm = choose(states[A], rng)
             first = arm if r == t else first
             if arm != first:
-                return BLOCK, r
+                return BLOCK, r, ratio
             gain = gains[r] if arm == best else 1.0 - gains[r]
             choose(states[B], rng)
             update(states[A], arm, gain, rng)
             update(states[B], arm, 1.0 - gain if r == canary else gain, rng)
             total += gain
-        seen[0] += np.log(out[first] / others[first])
+        ratio += np.log(out[first] / others[first])
         sums[first] += gamma / n_arms * total / (rest + 1) / p[first]
-    return AGREED, len(gains)
+    return AGREED, len(gains), ratio
 
 
 def audit_arms(target: Target[Arms]) -> Audit:
@@ -136,12 +136,12 @@ def audit_arms(target: Target[Arms]) -> Audit:
     tables += [(np.ones(rounds), arm) for arm in {0, n_arms - 1}]  # all other arms become rare
     worst, claim = 0.0, "EXP3's law, in every round"
     for gains, best in tables:
-        canary, seen = int(rng.integers(0, rounds - rest)), np.zeros(n_arms)
-        numbers = rng.random((rounds, 1 + OTHERS))
-        outcome, t = play(np.repeat(target.state, 3), gains, numbers, model.gamma, rest, best, canary, seen)
+        canary, numbers = int(rng.integers(0, rounds - rest)), rng.random((rounds, 1 + OTHERS))
+        plan = gains, numbers, model.gamma, rest, best, canary
+        outcome, t, ratio = play(np.repeat(target.state, 3), n_arms, *plan)
         if outcome != AGREED:
             return Audit("VIOLATION", claim, f"in round {t + 1:,} {FOUND[outcome]}", t + 1)
-        worst = max(worst, abs(float(seen[0])))
+        worst = max(worst, float(abs(ratio)))
     played, cost = f"{len(tables)} games of {rounds:,} rounds", rounds * len(tables)
     if worst > (1 + EXACT) * target.claim.epsilon and target.claim.delta == 0:
         found = f"a gain costs at least ε = {at_least(worst)}, for the arms of a game"
