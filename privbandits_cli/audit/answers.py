@@ -103,11 +103,11 @@ def law(run: Run, k: int, given: tuple[float, ...] = ()) -> Floats:
     def outcomes(numbers: Floats) -> Ints:
         tries = np.column_stack([np.tile(given, (len(numbers), 1)), numbers])
         arms, counts = run(tries)
+        found = np.repeat(arms[:, None], 1 + len(LATER), axis=1)
         if (more := counts > tries.shape[1]).any():
             after = np.column_stack([np.tile(tries, (len(LATER), 1)), np.repeat(LATER, len(numbers))])
-            later = run(after)[0].reshape(len(LATER), -1)
-            return np.where(more, np.stack([0 * arms - 1, *later]), np.stack([arms] * (1 + len(LATER)))).T
-        return np.stack([arms] * (1 + len(LATER)), axis=1)
+            found[more, 0], found[more, 1:] = -1, run(after)[0].reshape(len(LATER), -1).T[more]
+        return found
 
     grid = np.append(np.arange(GRID * k) / (GRID * k), np.nextafter(1.0, 0.0))
     kinds = outcomes(grid)
