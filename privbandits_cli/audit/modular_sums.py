@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting import whole
-from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
+from privbandits_cli.accounting.whole import Noise, Skellam
 from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import compiled, values_settled
 from privbandits_cli.audit.numbers import laplace_number
@@ -161,15 +161,10 @@ class Played(NamedTuple):
     rounds: int
 
 
-def law_of(target: Target[Noisy]) -> DiscreteLaplace | Skellam:
-    """The law of the noise, which a view of whole numbers names."""
-    assert target.view.noise is not None
-    return target.view.noise
-
-
 def audit_sums(target: Target[Noisy]) -> Audit:
     """Whether gains act through the sums alone, and whether the noise of each sum is enough for the claim."""
-    law, claim = law_of(target), target.claim
+    law, claim = target.view.noise, target.claim
+    assert law is not None
     if isinstance(law, Skellam) and claim.delta == 0:
         lacks = "view returned Skellam noise, which needs a guarantee with δ > 0"
         raise PluginError(lacks, type(target.algorithm).view)
@@ -178,21 +173,21 @@ def audit_sums(target: Target[Noisy]) -> Audit:
         return Audit("NOT AUDITABLE", words, f"ε > {whole.EXPONENT:g} takes probabilities that floats do not have", 0)
     rounds = int(min(target.setting.horizon, LONGEST))
     games = max(2, min(GAMES, ROUNDS // rounds))
-    found = _played(target, games, rounds)
+    found = _played(target, law, games, rounds)
     if isinstance(found, str):
         return Audit("VIOLATION", words, found, games * rounds)
     if len(found.seen) * SAMPLES < FEWEST:
         few = f"only {len(found.seen)} sums have noise of at most {LARGEST:,.0f} whole numbers"
         return Audit("NOT AUDITABLE", words, few, games * rounds)
-    return _judged(target, words, found, games)
+    return _judged(target, law, words, found, games)
 
 
-def _played(target: Target[Noisy], games: int, rounds: int) -> Played | str:
+def _played(target: Target[Noisy], law: Noise, games: int, rounds: int) -> Played | str:
     """Play pairs of games of this many rounds; a violation in words if one is found.
 
     Games become shorter if the noise becomes larger than can be audited.
     """
-    n_arms, law, rng = target.setting.n_arms, law_of(target), target.stream("sums")
+    n_arms, rng = target.setting.n_arms, target.stream("sums")
     loops, parts = compiled(target), []
     calls = {"choice": loops.choice, "trial": loops.trial, "settled": target.call(values_settled)}
     loop = target.loop(couple, **calls)
@@ -214,7 +209,7 @@ def _played(target: Target[Noisy], games: int, rounds: int) -> Played | str:
     return Played(np.concatenate(noises), np.concatenate(numbers), rounds)
 
 
-def _excess(law: DiscreteLaplace | Skellam, found: Played) -> float:
+def _excess(law: Noise, found: Played) -> float:
     """The deviation of the noise over that of its law, in the batches in which it is least."""
     shares = []
     for unit, gains in np.unique(np.abs(found.seen[:, [0, 2]]), axis=0).tolist():
@@ -224,9 +219,9 @@ def _excess(law: DiscreteLaplace | Skellam, found: Played) -> float:
     return math.sqrt(min(shares))
 
 
-def _judged(target: Target[Noisy], words: str, found: Played, games: int) -> Audit:
+def _judged(target: Target[Noisy], law: Noise, words: str, found: Played, games: int) -> Audit:
     """Test the noise of all sums by its law, and compute what a gain costs under it."""
-    law, claim, level = law_of(target), target.claim, target.alpha / 2
+    claim, level = target.claim, target.alpha / 2
     units, within = np.abs(found.seen[:, 0]), target.stream("within").random(found.noise.shape)
     noise, grids = np.empty_like(found.noise), np.unique(units).tolist()
     excess = _excess(law, found)
