@@ -15,7 +15,7 @@ from numba.core.datamodel.models import TupleModel
 from numba.extending import intrinsic, overload_method, register_model, typeof_impl
 from numpy.random import default_rng
 
-from privbandits_cli.audit.tape import DEALT, MADE, METHODS, SIZED, Tape, draw, new_tape, several
+from privbandits_cli.audit.tape import DEALT, MADE, METHODS, Tape, draw, new_tape, several
 from privbandits_cli.numerics.digests import of_modules
 from privbandits_cli.numerics.jit import compile_step
 
@@ -77,35 +77,15 @@ def _type_of_tapes() -> TapeType:
     return TapeType([typeof(part) for part in new_tape(default_rng(0))], Tape)  # type: ignore[no-untyped-call]
 
 
-def with_method(name: str, draw: Callable[..., Any]) -> None:
-    """Let compiled code call this method of a tape; draw: the function that draws a number of its kind."""
-    step: Any = compile_step(METHODS[name], draw=draw)
-    made = step.py_func
-    overload_method(TapeType, name)(wraps(made)(lambda *given, **named: made))
+def with_method(name: str, made: Callable[..., float]) -> None:
+    """Let compiled code call this method of a tape; made: the function of MADE for numbers of its kind.
 
-
-def with_size(name: str, draw: Callable[..., Any], kind: int) -> None:
-    """Let compiled code call this method, for one number or for several.
-
-    The type of `size` selects one of two functions, since one compiled function cannot return both numbers and arrays.
+    numba compiles a call with a `size` and one without it apart, each without the branch that it does not take.
     """
-    several_of = compile_step(several, draw=draw)
-
-    def one(self: Any, size: Any = None) -> Any:
-        return draw(self, kind, 0.0)
-
-    def some(self: Any, size: Any = None) -> Any:
-        return several_of(self, kind, size)
-
-    def chosen(self: Any, size: Any = None) -> Any:
-        return some if isinstance(size, types.Integer) else one
-
-    overload_method(TapeType, name)(chosen)
+    own = compile_step(draw, fresh=compile_step(made))
+    step: Any = compile_step(METHODS[name], draw=own, several=compile_step(several, draw=own))
+    overload_method(TapeType, name)(wraps(step.py_func)(lambda *given, **named: step.py_func))
 
 
-draws = [compile_step(draw, fresh=compile_step(made)) for made in MADE]  # of each kind
 for name, kind in DEALT.items():
-    if name in SIZED:
-        with_size(name, draws[kind], kind)
-    else:
-        with_method(name, draws[kind])
+    with_method(name, MADE[kind])

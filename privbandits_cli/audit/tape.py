@@ -165,5 +165,4 @@ DEALT = {  # the methods of a tape, and the kinds of their numbers
     "laplace": LAPLACE,
     "standard_gamma": GAMMA,
 }
-SIZED = "random", "standard_normal"  # those that also give several numbers
 METHODS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in DEALT}
