@@ -26,13 +26,13 @@ from privbandits_cli.audit.linear_games import (
     again,
     assumed,
     check_view,
-    copied,
     dealt,
     losses_of,
     played,
+    played_on,
     rarely,
 )
-from privbandits_cli.audit.target import Target, choice, choose, update
+from privbandits_cli.audit.target import Target, choice, choose
 from privbandits_cli.audit.twins import carrier, copy, leak, unequal
 from privbandits_cli.audit.verdict import EXACT, Audit
 from privbandits_cli.games.linear import Draws, Floats, loss_set
@@ -48,13 +48,6 @@ BEHIND = 24.0  # rounds by which an expert is behind, over 1/ε
 MOST = 8.0  # the largest ε that is audited if noise is made of uniform numbers, which are rounded to 2^-53
 GIVEN = "given the numbers of all other experts"
 STEPS = 64  # steps of a search: by factors of 2, and then by halving
-
-
-def advance(states: Records, given: Floats, own: Dealt, points: Floats) -> None:
-    """Play on with `given[round, N]`, and fill `points[round, N]`."""
-    for t in range(len(given)):
-        choose(states[0], points[t], copied(own, t))
-        update(states[0], given[t], copied(own, t))
 
 
 def chosen(states: Records, own: Floats, uniform: bool) -> int:
@@ -121,7 +114,6 @@ class Race:
         calls: dict[str, Any] = {"choice": self.target.call(chosen)}
         calls["found"] = self.target.call(reached, **calls)
         self._calls = calls | {"log_chance": self.target.call(log_chance, **calls)}
-        self._advance = self.target.loop(advance)
 
     @property
     def pairs(self) -> int:
@@ -130,10 +122,8 @@ class Race:
 
     def on(self, play: Play, start: int, stop: int) -> tuple[Play, Floats]:
         """The game after these rounds, and its points in them, `[round, N]`."""
-        state, given = play.state.copy(), play.given[start:stop].copy()
-        points = np.zeros_like(given)
-        self._advance(state, given, play.numbers.since(start), points)
-        return play._replace(state=state), points
+        after = played_on(self.target, play.state, play.given[start:stop], play.numbers.since(start))
+        return play._replace(state=after.state), after.points
 
     def chosen(self, state: Records, own: Floats) -> int:
         """The expert that is chosen with these numbers."""

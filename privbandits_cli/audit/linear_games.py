@@ -19,6 +19,7 @@ from privbandits_cli.games import guards
 from privbandits_cli.games.drawing import fill_of
 from privbandits_cli.games.linear import BLOCK, Draws, Floats, Ints, loss_set
 from privbandits_cli.games.steps import blocks
+from privbandits_cli.games.views import Noisy
 from privbandits_cli.numerics.jit import PluginError, Records
 
 ROUNDS = 2**16  # rounds of a game, at most
@@ -31,6 +32,7 @@ LEAN = 0.25  # how far half of the losses of a game lean towards one coordinate
 OTHER_LOSSES = "other losses are treated like those that were played"
 RUN = 32  # rounds with the same loss, in the last table
 RARE = 64  # one round in so many has rare numbers, in games that have some
+SUMS = False  # bound to True for a view that names the noisy sums
 
 
 class Refuted(Exception):
@@ -211,21 +213,30 @@ def apart_by_rounding(target: Target[Any], points: Floats, nudged: Floats) -> fl
 
 
 def observe_sums(states: Records, given: Floats, own: Dealt, sums: Floats, points: Floats) -> None:
-    """Play on against `given[round, N]`; fill `sums[round, N]`, by which a point is chosen, and `points[round, N]`."""
+    """Play on against `given[round, N]`; fill `points[round, N]` and, if SUMS, the sums by which they are chosen."""
     states, given, own, sums, points = lent((states, given, own, sums, points))
     for t in range(len(given)):
         now = numbers_of(own, t)
         choose(states[0], points[t], now)
-        put(values(states[0]), sums[t])
+        if SUMS:
+            put(values(states[0]), sums[t])
         update(states[0], given[t], now)
 
 
 class Game(NamedTuple):
-    """The noisy sums and points of a game, `[round, N]`, and its last state."""
+    """The noisy sums of a game, if its view names them, and its points, `[round, N]`, and its last state."""
 
     sums: Floats
     points: Floats
     state: Records
+
+
+def played_on(target: Target[Any], state: Records, given: Floats, numbers: Dealt) -> Game:
+    """The game from this state on, with these losses and numbers. They stay as they are, whatever a step writes."""
+    state, given, own = state.copy(), given.copy(), numbers.copy()
+    sums, points = np.zeros_like(given), np.zeros_like(given)
+    target.loop(observe_sums, SUMS=isinstance(target.view, Noisy))(state, given, own, sums, points)
+    return Game(sums, points, state)
 
 
 @dataclass
@@ -293,12 +304,9 @@ class Bench:
         """Play these rounds, counted from 0."""
         rounds = range(self.rounds) if rounds is None else rounds
         self.cost += len(rounds)
-        state = (self.target.state if state is None else state).copy()
-        given = (self.given if given is None else given)[rounds.start : rounds.stop].copy()  # a step might write there
-        sums, points = np.empty_like(given), np.zeros_like(given)
-        numbers = (own or self.numbers).copy().since(rounds.start)
-        self.target.loop(observe_sums)(state, given, numbers, sums, points)
-        return Game(sums, points, state)
+        given = (self.given if given is None else given)[rounds.start : rounds.stop]
+        numbers = (own or self.numbers).since(rounds.start)
+        return played_on(self.target, self.target.state if state is None else state, given, numbers)
 
     def shortened(self, rounds: int) -> "Bench":
         """The first rounds alone."""
@@ -319,12 +327,6 @@ class Bench:
     def mark(self) -> Ints:
         """Where the numbers of this kind of each round begin, and where the last round's end, `[rounds + 1]`."""
         return self.numbers.marks()[self.kind]
-
-    def check_finite(self) -> None:
-        """Raise Refuted if a sum is infinite or NaN."""
-        broken = first_row(~np.isfinite(self.first.sums))
-        if broken < self.rounds:
-            raise Refuted(f"prefix {self.start + broken:,} is not a finite number: its noise has no law")
 
     def acts(self, *kinds: str, kept: Ints | None = None) -> bool:
         """Whether other random numbers of these kinds lead to other sums.

@@ -204,7 +204,9 @@ def audit_prefixes(target: Target[Noisy]) -> Audit:
         others = table.acts(*(kind for kind in Draws._fields if kind != table.kind))
         if others and not table.acts(table.kind):
             raise Unclear(f"the noise is not made of `rng.{table.kind}`: the audit cannot move it")
-        table.check_finite()
+        broken = first_row(~np.isfinite(table.first.sums))
+        if broken < table.rounds:
+            raise Refuted(f"prefix {broken:,} is not a finite number: its noise has no law")
         whole = hidden_alone(table.shortened(FIRST + 1))
         table = table if whole else table.shortened(FIRST)
         allowed = gaussian.mu_of(target.claim.epsilon, target.claim.delta) if normal else target.claim.epsilon
