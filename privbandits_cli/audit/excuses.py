@@ -12,8 +12,9 @@ import numpy as np
 from privbandits_cli.audit.coupling import Game, Played, Spent
 from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, EARLIER, MIXED, NUMBER, OTHER_ARM, SCALE
 from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.twins import AFTER
 from privbandits_cli.games.bandit import Floats
-from privbandits_cli.games.views import Noisy, Release, read
+from privbandits_cli.games.views import Noisy, Place, Release, read
 from privbandits_cli.numerics.jit import Records
 
 TRANSFORMED = (
@@ -52,40 +53,31 @@ def transformed(target: Target[Noisy | Release]) -> str:
 
 
 class Moment(NamedTuple):
-    """The round t of a violation: the games A = `states[0]` and B = `states[1]` before it, and the arm of A."""
+    """The round t of a violation: the games A = `states[0]` and B = `states[1]` before it, and the arm of A.
+
+    u, z: the uniform number of the round, and the one that is moved.
+    """
 
     game: Game
     states: Records
     t: int
     arm: int
+    u: float
+    z: float
 
     def release(self, which: int, gain: float, z: float, u: float | None = None) -> float:
         """What one of the games would release of a gain with these numbers."""
-        return self.game.loops.trial(self.states.copy(), which, self.arm, gain, self.own(u), z)
+        return self.game.loops.trial(self.states.copy(), which, self.arm, gain, self.u if u is None else u, z)
 
-    def values(self, z: float, u: float | None = None) -> Floats:
-        """The values of all arms in game A after this round, and after its choice alone."""
-        after, chosen, place = self.states.copy(), self.states.copy(), vars(self.game.target.view)["values"]
-        self.game.loops.trial(after, 0, self.arm, 0.0, self.own(u), z)
-        self.game.loops.choice(chosen, 0, self.own(u), z)
-        return np.array([read(after[2], place), read(chosen[2], place)], float)
-
-    def own(self, u: float | None) -> float:
-        """This uniform number, or that of the round."""
-        return float(self.game.deal.uniform[self.t, 0]) if u is None else u
-
-    @property
-    def z(self) -> float:
-        """The number of the round that is moved."""
-        return float(self.game.deal.laplace[self.t])
+    def after(self, place: Place, z: float, u: float) -> Floats:
+        """This place of the state of game A after this round, with a gain of 0 and these numbers."""
+        states = self.states.copy()
+        self.game.loops.trial(states, 0, self.arm, 0.0, u, z)
+        return np.array(read(states[AFTER], place))
 
     def alike(self) -> list[float]:
         """Uniform numbers with which game A plays the same arm."""
-        return [
-            u
-            for u in (self.own(None), *BETWEEN)
-            if self.game.loops.choice(self.states.copy(), 0, u, self.z) == self.arm
-        ]
+        return [u for u in (self.u, *BETWEEN) if self.game.loops.arm(self.states[:1], u, self.z) == self.arm]
 
 
 def of(game: Game, found: Played, spent: Spent) -> str:
@@ -99,7 +91,8 @@ def of(game: Game, found: Played, spent: Spent) -> str:
         game.advance(states, 0, t)
     else:
         states[:2] = found.states[3:5]
-    now = Moment(game, states, t, game.choice(states[:1], float(game.deal.uniform[t, 0]), t))
+    u, z = float(game.deal.uniform[t, 0]), float(game.deal.laplace[t])
+    now = Moment(game, states, t, game.loops.arm(states[:1], u, z), u, z)
     if outcome == ARM:
         names = game.carriers(found)
         return FIELDS.format(target.noise, names) if target.more and names and _have_noise(now, names) else ""
@@ -146,24 +139,19 @@ def _is_secret(now: Moment) -> bool:
 
 def _is_several(now: Moment, outcome: int) -> bool:
     """Whether random numbers of the round change values of arms that are not played, or `choose` changes any."""
-    before = read(now.states[0], vars(now.game.target.view)["values"])
-    values = now.values(now.z)
-    if (values[1] != before).any():
+    place, states = vars(now.game.target.view)["values"], now.states.copy()
+    now.game.loops.choice(states, 0, now.u, now.z)
+    if (read(states[AFTER], place) != read(states[0], place)).any():
         return True
-    others = np.arange(len(values[0])) != now.arm
-    moved = [now.values(now.z + 1.0), *[now.values(now.z, u) for u in now.alike()]]
-    return outcome == OTHER_ARM and any((other[0] != values[0])[others].any() for other in moved)
+    values = now.after(place, now.z, now.u)
+    others = np.arange(len(values)) != now.arm
+    moved = [now.after(place, now.z + 1.0, now.u), *[now.after(place, now.z, u) for u in now.alike()]]
+    return outcome == OTHER_ARM and any((other != values)[others].any() for other in moved)
 
 
 def _have_noise(now: Moment, names: str) -> bool:
     """Whether further random numbers of the round enter each of these fields."""
-
-    def after(u: float, name: str) -> bytes:
-        states = now.states.copy()
-        now.game.loops.trial(states, 0, now.arm, 0.0, u, now.z)
-        return np.asarray(read(states[2], name)).tobytes()
-
-    return all(len({after(u, name) for u in now.alike()}) > 1 for name in names.split(", "))
+    return all(len({now.after(name, now.z, u).tobytes() for u in now.alike()}) > 1 for name in names.split(", "))
 
 
 def _is_kept(now: Moment) -> bool:

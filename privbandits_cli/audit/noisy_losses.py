@@ -40,6 +40,7 @@ ROUNDING = 1e-13  # relative rounding error of a release, with a wide margin
 SIDES = (-1.0, -0.5, 0.0, 0.5, 1.0)  # losses, in units of the largest at the point
 NUDGE = 1e-9  # relative change of a loss: the noise that hides it then moves by more than rounding
 
+OF_OTHERS = "the noise is not made of `rng.laplace`: the audit cannot move it"
 IN_CHOOSE = "the noise of a release is drawn in `choose`: let `released` add `rng.laplace` to the loss"
 
 
@@ -135,9 +136,6 @@ def audit_losses(target: Target[Release]) -> Audit:
         twins = lockstep(target, numbers, sides_of(target, rounds, number), pair, near)
         cost += 2 * len(twins.seen.noisy)
         result = replace(result, cost=cost)
-        if _of_other_numbers(target, twins):
-            words = "the noise is not made of `rng.laplace`: the audit cannot move it"
-            return replace(result, verdict="NOT AUDITABLE", found=words)
         found, t = finding(target, twins)
         if found:
             excuse = "" if t is None else excuse_of(target, twins, t)
@@ -181,13 +179,6 @@ def lockstep(target: Target[Release], numbers: Dealt, sides: Floats, pair: Recor
     plan = isinstance(target.setting.decisions(), Sphere), near, step_of(target.claim.epsilon)
     stop = target.loop(observe_losses)(states, sides, *plan, numbers, numbers.copy(), seen)
     return Twins(numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds, near)
-
-
-def _of_other_numbers(target: Target[Release], twins: Twins) -> bool:
-    """Whether the release of one loss varies although the algorithm asks for no Laplace numbers."""
-    x, both = twins.seen.points[0, 0], (twins.numbers, again(target, twins.numbers, "third"))
-    first, second = (target.steps["released"](target.state.copy()[0], x, 0.0, numbers_of(own, 0)) for own in both)
-    return bool(len(twins.numbers.laplace) == 0 and first != second)
 
 
 def hidden(seen: Seen) -> Floats:
@@ -235,19 +226,20 @@ def excuse_of(target: Target[Release], twins: Twins, t: int) -> str:
     x, numbers, pair = twins.seen.points[t, 0], numbers_of(twins.numbers, t), np.repeat(target.state, 2)
     state = lockstep(target, twins.numbers, twins.sides[:t], pair, twins.near).pair[:1] if t else target.state
 
-    def release(side: float, laplace: Floats, chosen: Floats) -> float:
-        """The release of a loss if `choose` has these numbers of its own."""
+    def release(side: float, rng: Draws, chosen: Draws = numbers) -> float:
+        """The release of a loss with these numbers, if `choose` has others of its own."""
         own = state.copy()
-        target.steps["choose"](own[0], x.copy(), numbers._replace(laplace=chosen.copy()))
-        rng = numbers._replace(laplace=laplace.copy())
-        return float(target.steps["released"](own[0], x.copy(), side * twins.seen.most[t], rng))
+        target.steps["choose"](own[0], x.copy(), Draws(*map(np.copy, chosen)))
+        return float(target.steps["released"](own[0], x.copy(), side * twins.seen.most[t], Draws(*map(np.copy, rng))))
 
-    z = numbers.laplace
-    if release(0.0, z, z + 1.0) != release(0.0, z, z):
+    z, others = numbers.laplace, numbers_of(again(target, twins.numbers, "third"), t)
+    if not len(twins.numbers.laplace) and release(0.0, others) != release(0.0, numbers):
+        return OF_OTHERS
+    if release(0.0, numbers, numbers._replace(laplace=z + 1.0)) != release(0.0, numbers):
         return IN_CHOOSE
 
     def with_number(k: int, side: int, number: float) -> float:
-        return release(float(side), np.where(np.arange(len(z)) == k, number, z), z)
+        return release(float(side), numbers._replace(laplace=np.where(np.arange(len(z)) == k, number, z)))
 
     return transformed(target) if any(bent(partial(with_number, k), z[k]) for k in range(len(z))) else ""
 
