@@ -87,14 +87,13 @@ class Pair(NamedTuple):
 class Played(NamedTuple):
     """A pair of games: what ended it after how many rounds, in which states, and by which uniform number.
 
-    linear: whether every release was linear in its Laplace number. rounded: whether B got the numbers of A that differ
-    by rounding. hidden: the moves that rounding could hide.
+    rounded: whether B got the numbers of A that differ by rounding. hidden: the moves that rounding could hide,
+    infinite if it could hide the noise of a release.
     """
 
     outcome: int
     rounds: int
     uniform: float
-    linear: bool
     states: Records
     trace: Trace
     rounded: bool
@@ -163,8 +162,8 @@ class Game(NamedTuple):
         fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
         plan = start, self.rest(), SLACK * min(1.0, self.target.claim.epsilon), rounding
-        end, t, number, linear, hidden = self.loops.couple(states, words, fields, deal, *plan, trace)
-        return Played(end, t + start, number, linear, states, trace, rounding, hidden)
+        end, t, number, hidden = self.loops.couple(states, words, fields, deal, *plan, trace)
+        return Played(end, t + start, number, states, trace, rounding, hidden)
 
     def rest(self) -> int:
         """The rounds of a block before its last one."""
@@ -232,9 +231,9 @@ class Game(NamedTuple):
         claim, (moves, costs, *_) = self.target.claim, found.trace
         if costs[0] > (1 + WEAKER) * moves[0] > 0.0:  # the range of gains is wider than that of the canary
             moves = moves * costs[0] / (moves[0] + lockstep.ROUNDING)  # the moves for the wider range, rounded down
-        loss = float(moves.sum()) if found.linear else 0.0
+        loss = float(moves.sum()) if found.hidden < math.inf else 0.0
         if self.target.gaussian:
-            loss = gaussian.epsilon_of(math.hypot(*moves[moves > 0]), claim.delta) if found.linear else 0.0
+            loss = gaussian.epsilon_of(math.hypot(*moves[moves > 0]), claim.delta) if loss else 0.0
         excess = "" if loss <= claim.epsilon * (1 + SLACK) else f"ε = {at_least(loss)}"
         if excess and claim.delta > 0 and not self.target.gaussian:
             delta = least_delta(moves, claim.epsilon)

@@ -199,33 +199,33 @@ def couple(
     least: float,
     rounding: bool,
     trace: Trace,
-) -> tuple[int, int, float, bool, float]:
+) -> tuple[int, int, float, float]:
     """Play the games A and B; the others, of six, are scratch space.
 
     words, fields: see `round_off`. start: rounds played before; rest: rounds of a block before its last one; least: a
     smaller move is rounding; rounding: whether to `round_off` after each round. Filled in: `trace`.
 
-    Returned: what ended the games, the number of rounds before that, the uniform number of that choice, whether every
-    release was linear in its Laplace number, and the sum of the moves that rounding could hide.
+    Returned: what ended the games, the number of rounds before that, the uniform number of that choice, and the sum of
+    the moves that rounding could hide, infinite if it could hide the noise of a release.
     """
     first, second, best, uniform, early, laplace = deal
     moves, costs, arms, releases, slopes = trace
-    linear, most, hidden = True, 0.0, 0.0
+    most, hidden = 0.0, 0.0
     for t in range(len(laplace)):
         low, high = ranges(states, A)
         lower, upper = ranges(states, B)
         if abs(low - lower) + abs(high - upper) > ROUNDING * (high - low):
-            return RANGE, t, 0.0, linear, hidden
+            return RANGE, t, 0.0, hidden
         copy(states, A, OLD_A)
         copy(states, B, OLD_B)
         z = laplace[t]
         for j in range(early.shape[1] if t < len(early) else 0):
             if choice(states, OLD_A, early[t, j], z) != choice(states, OLD_B, early[t, j], z):
-                return ARM, t, early[t, j], linear, hidden
+                return ARM, t, early[t, j], hidden
         for j in range(uniform.shape[1] - 1, -1, -1):
             u, arm = uniform[t, j], choice(states, OLD_A, uniform[t, j], z)
             if choice(states, OLD_B, u, z) != arm:
-                return ARM, t, u, linear, hidden
+                return ARM, t, u, hidden
         gain = low + (high - low) * first[t, int(arm == best)]
         other = low + (high - low) * second[t, int(arm == best)]
         arms[t], moves[t], costs[t], slopes[t] = arm, 0.0, 0.0, 0.0
@@ -234,7 +234,7 @@ def couple(
         wanted = trial(states, OLD_A, arm, gain, u, z)
         releases[t] = wanted
         if MORE and uniform.shape[1] > 1 and own != wanted and further != wanted:
-            return MIXED, t, 0.0, linear, hidden
+            return MIXED, t, 0.0, hidden
         own -= wanted
         copy(states, AFTER, A)
         slope = trial(states, OLD_B, arm, other, u, z + 1.0)
@@ -248,19 +248,19 @@ def couple(
             blurred = TERMS * (abs(wanted) + abs(before)) + BITS * (abs(low) + abs(high) if slope != 0.0 else most)
             slack = ROUNDING * max(abs(own), abs(slope)) + blurred
             if abs(again - wanted) > slack:
-                return EARLIER, t, 0.0, linear, hidden
+                return EARLIER, t, 0.0, hidden
             move, gap = forced(states, OLD_B, arm, other, u, z, wanted, before - wanted, slope)
             if not abs(gap) <= slack:
-                return BARE, t, 0.0, linear, hidden
+                return BARE, t, 0.0, hidden
             copy(states, AFTER, B)
             wide = WIDE * (uniform[t, -1] - 0.5)
             if own != 0.0 and (choice(states, OLD_A, u, wide) != arm or choice(states, OLD_B, u, z + move) != arm):
-                return NUMBER, t, 0.0, linear, hidden
+                return NUMBER, t, 0.0, hidden
             blur, error = 4e-15 * (abs(wanted) + abs(before)), least  # blur: rounding of a difference of releases
             if min(abs(own), abs(slope)) <= CLEAR * blur:
-                linear = linear and moved == 0.0
+                hidden += np.inf if moved != 0.0 else 0.0
             elif abs(slope - own) > 1e-6 * abs(slope) + blur:
-                return SCALE, t, 0.0, linear, hidden
+                return SCALE, t, 0.0, hidden
             else:
                 costs[t], error = max(0.0, moved - blur) / (abs(slope) + blur), slack / abs(slope)
                 slopes[t] = own
@@ -269,13 +269,13 @@ def couple(
         if rounding:
             round_off(words, fields, most * (start + t + 1))
         if KEPT and not settled(states):
-            return OTHER_ARM, t, 0.0, linear, hidden
+            return OTHER_ARM, t, 0.0, hidden
         now = answers(states, A, B)
         if now == DIFFERENT:
-            return ANSWER, t, 0.0, linear, hidden
+            return ANSWER, t, 0.0, hidden
         if now == ENDED:
             break
-    return AGREED, len(laplace), 0.0, linear, hidden
+    return AGREED, len(laplace), 0.0, hidden
 
 
 def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, moves: Floats) -> int:
@@ -343,7 +343,7 @@ def float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:
 class Loops(NamedTuple):
     """The compiled loops of a target, and the two calls of its steps on copies."""
 
-    couple: Callable[..., tuple[int, int, float, bool, float]]
+    couple: Callable[..., tuple[int, int, float, float]]
     follow: Callable[..., int]
     advance: Callable[..., None]
     choice: Callable[..., int]

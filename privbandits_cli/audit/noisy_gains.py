@@ -31,7 +31,8 @@ def audit_noise(target: Target[Any]) -> Audit:
     """
     rounds, rng, loops = int(min(target.setting.horizon, coupling.LONGEST)), target.stream("couple"), compiled(target)
     canaries: set[int] = set()
-    linear, worst, rounded, known = True, Spent(), False, 0.0
+    clear, worst, rounded, known = True, Spent(), False, 0.0
+    most = HIDDEN * max(target.claim.epsilon, LITTLE)
     local = target.algorithm.local or isinstance(target.view, Release)
     games = f"pairs of games of {rounds:,} rounds with equal releases"
     seen = "each noisy gain" if isinstance(target.view, Release) else "all noisy numbers of the arms"
@@ -41,15 +42,15 @@ def audit_noise(target: Target[Any]) -> Audit:
         game = game_of(target, loops, pair, number, rounds)
         whole = game.all_different()
         first, chosen = whole[0], []
-        linear &= first.linear and first.hidden <= HIDDEN * max(target.claim.epsilon, LITTLE)
-        if first.outcome == AGREED and not whole[1].excess and linear:
+        clear &= first.hidden <= most
+        if first.outcome == AGREED and not whole[1].excess and clear:
             cost = float(first.trace.costs[first.trace.arms == pair.best].max(initial=0.0))
             chosen = _few(first, pair.best)
             if cost > (1 + WEAKER) * known:
                 chosen = _weakest(first, pair.best) if known else _canaries(first, rng)
                 known = cost
         for alone, (found, spent) in enumerate(chain([whole], game.one_different(first, chosen))):
-            linear, worst, rounded = linear and found.linear, max(worst, spent), rounded or found.rounded
+            clear, worst, rounded = clear and found.hidden <= most, max(worst, spent), rounded or found.rounded
             canaries |= {spent.gain} if alone else set()
             violation = game.violation(found, spent, local)
             excuse = excuses.of(game, found, spent) if violation else ""
@@ -58,8 +59,8 @@ def audit_noise(target: Target[Any]) -> Audit:
             if violation:
                 least = spent.loss if spent.excess else None  # what a leak reveals is not measured
                 return Audit("VIOLATION", claim, violation, rounds, least, played=games)
-    if not linear or not worst.loss:
-        return replace(unknown, found=UNMOVED if linear else excuses.transformed(target))
+    if not clear or not worst.loss:
+        return replace(unknown, found=UNMOVED if clear else excuses.transformed(target))
     few = target.setting.n_arms > coupling.ARMS
     assumed = [
         like_these(rounds, target.setting.horizon),
