@@ -40,7 +40,9 @@ from privbandits_cli.numerics.jit import Records
 CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a sum
 CORRECTIONS = 2  # moves of a twin's numbers: the first is right if the noise is linear, the second removes rounding
 REDRAWN = 4  # games with other numbers, to see whether noise enters a sum
-RANK = 1e-10  # smaller singular values of the matrix, relative to the largest, are rounding
+ALIKE = 1e-10  # a smaller difference of two matrices, relative to the largest entry, is rounding
+RIDGE = 1e-10  # what makes a system regular if several sums have the same noise, relative to the largest entry squared
+SOLVED = 3  # how often a system is solved: the first time with the error of RIDGE, which the others remove
 ENTRIES = 2**22  # entries of the matrix of a long game, at most
 MOVED = 2**21  # numbers of a long game that are moved alone, at most
 
@@ -112,18 +114,38 @@ class Part:
     effects: Any
 
     @cached_property
-    def matrix(self) -> Floats:
-        """By how much each number enters each sum, `[round, number]`."""
-        return np.asarray(self.effects.toarray(), np.float64)
+    def scale(self) -> float:
+        """The largest effect."""
+        return float(abs(self.effects).max())
 
     @cached_property
-    def inverse(self) -> Floats:
-        """The pseudo-inverse of the matrix."""
-        return np.asarray(np.linalg.pinv(self.matrix, rcond=RANK), np.float64)
+    def system(self) -> tuple[Any, Any]:
+        """The linear system of `least`, as sparse as the effects, and a solver of the system with RIDGE.
+
+        It is symmetric. Its unknowns are the moves, and a multiplier for each sum.
+        """
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        matrix, (rounds, n) = self.effects / self.scale, self.effects.shape
+        exact = sparse.block_array([[sparse.eye_array(n), matrix.T], [matrix, None]], format="csc")
+        ridge = sparse.diags_array(RIDGE * (np.arange(n + rounds) >= n))
+        symmetric = {"SymmetricMode": True}
+        return exact, splu(exact - ridge, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
+
+    def least(self, moved: Floats) -> tuple[Floats, Floats]:
+        """The moves s of the numbers with the least |s|₂ that move the sums by `moved[round]`, and what they leave."""
+        (exact, solver), n = self.system, self.effects.shape[1]
+        wanted = np.append(np.zeros(n), moved)
+        found = np.zeros_like(wanted)
+        for _ in range(SOLVED):
+            found += solver.solve(wanted - exact @ found)
+        moves = found[:n] / self.scale
+        return moves, np.abs(self.effects @ moves - moved)
 
     def like(self, other: "Part") -> bool:
         """Whether two coordinates have the same noise, up to rounding."""
-        return bool(abs(self.effects - other.effects).max() <= RANK * abs(self.effects).max())
+        return bool(abs(self.effects - other.effects).max() <= ALIKE * self.scale)
 
 
 def measured(table: Bench, patience: int = 0) -> list[Part] | None:
@@ -223,7 +245,7 @@ def equal_twins(table: Bench, parts: list[Part]) -> None:
         numbers, missing = table.numbers.copy(), sums_of(table.given) - sums_of(other)
         for _ in range(CORRECTIONS):
             for part, one in zip(parts, missing.T, strict=True):
-                table.own(numbers)[part.places] += part.inverse @ one
+                table.own(numbers)[part.places] += part.least(one)[0]
             twin = table.play(numbers, other)
             missing = table.first.sums - twin.sums
         table.compare(twin, numbers, other)
@@ -252,29 +274,32 @@ def like_the_first(table: Bench, few: int) -> None:
         parts = measured(last)
     except (Refuted, Unclear):
         return
-    ahead = np.tri(last.rounds, k=-1)[:, :-1]
-    if parts is not None and all(np.abs(part.matrix @ (part.inverse @ ahead) - ahead).max() <= EXACT for part in parts):
+    if parts is not None and np.isfinite([least_norms(part, sums_ahead(last.rounds)) for part in parts]).all():
         equal_twins(last, parts)
 
 
 def _cost_of_each(part: Part, normal: bool) -> Floats:
     """The μ or ε of each loss except the last, if the loss changes by 1 in this coordinate."""
-    ahead = np.tri(len(part.matrix), k=-1)[:, :-1]  # the sums that contain a loss
-    moves = part.inverse @ ahead
-    rest = np.abs(part.matrix @ moves - ahead)
+    ahead = sums_ahead(part.effects.shape[0])
+    moves, rest = (np.transpose(one) for one in zip(*map(part.least, ahead.T), strict=True))
     bare = first_row(~(rest <= EXACT).T)
     if bare < len(ahead.T):
         prefix = bare + 1 + int(np.argmax(rest[bare + 1 :, bare]))
         raise Refuted(f"no noise of its own hides the loss of round {bare + 1:,} in prefix {prefix:,}")
-    return np.linalg.norm(moves, axis=0) if normal else np.array([least_sum(part.matrix, one) for one in ahead.T])
+    return np.linalg.norm(moves, axis=0) if normal else np.array([least_sum(part.effects, one) for one in ahead.T])
 
 
-def least_sum(matrix: Floats, wanted: Floats) -> float:
-    """The least |s|₁ with `matrix` s = `wanted`."""
+def sums_ahead(rounds: int) -> Floats:
+    """Which sums contain each loss except the last, `[round, loss]`."""
+    return np.tri(rounds, k=-1)[:, :-1]
+
+
+def least_sum(matrix: Any, wanted: Floats) -> float:
+    """The least |s|₁ with `matrix` s = `wanted`; the matrix is sparse."""
     from scipy import optimize, sparse
 
-    scale = np.abs(matrix).max()
-    both = sparse.csc_array(np.hstack([matrix, -matrix]) / scale)
+    scale = abs(matrix).max()
+    both = sparse.hstack([matrix, -matrix], format="csc") / scale
     equal = optimize.LinearConstraint(both, wanted, wanted)
     return float(optimize.milp(np.ones(both.shape[1]), constraints=equal).fun / scale)
 
@@ -301,45 +326,13 @@ def least_cost(table: Bench, taus: list[int], support: Ints) -> tuple[float, int
         ahead = (np.arange(table.rounds)[:, None] > taus).astype(float)
         costs = of_each(parts, lambda part: least_norms(part, ahead))
     else:
-        costs = of_each(
-            parts, lambda part: np.array([least_sum(part.effects[rows].toarray(), (rows > taus[0]).astype(float))])
-        )
+        costs = of_each(parts, lambda part: np.array([least_sum(part.effects[rows], (rows > taus[0]).astype(float))]))
     norms = [loss_set(table.target.setting).changes(each)[normal] for each in costs.T]
     worst = int(np.argmax(norms))
     return float(norms[worst]), taus[worst], table.rounds
 
 
 def least_norms(part: Part, ahead: Floats) -> Floats:
-    """The least |s|₂ for each column of `ahead[round, loss]`, the move of the sums.
-
-    A Kalman filter compares the sum of each round with what the earlier sums predict. A random number has a place from
-    the first sum that it enters to the last one. For the numbers that have a place, `known` is their covariance given
-    the sums so far, and `moves` are their least moves so far.
-    """
-    rounds, (_, n) = len(ahead), part.effects.shape
-    starts, columns, effects = part.effects.indptr, part.effects.indices, part.effects.data
-    rows = np.repeat(np.arange(rounds), np.diff(starts))
-    first, last = np.full(n, rounds), np.zeros(n, np.int64)
-    np.minimum.at(first, columns, rows)
-    np.maximum.at(last, columns, rows)
-    most = int(np.cumsum(np.bincount(first, minlength=rounds + 1) - np.bincount(last + 1, minlength=rounds + 1)).max())
-    free, place = list(range(most + 1)), np.full(n, -1)
-    known, moves, costs = np.zeros((most + 1, most + 1)), np.zeros((most + 1, ahead.shape[1])), np.zeros(ahead.shape[1])
-    for t in range(rounds):
-        now = columns[starts[t] : starts[t + 1]]
-        for k in now[place[now] < 0]:
-            place[k] = free.pop()
-            known[place[k]], known[:, place[k]], moves[place[k]] = 0.0, 0.0, 0.0
-            known[place[k], place[k]] = 1.0
-        h = np.zeros(most + 1)
-        h[place[now]] = effects[starts[t] : starts[t + 1]]
-        gain, rest = known @ h, ahead[t] - h @ moves
-        variance = h @ gain
-        if variance > RANK * (h @ h):
-            costs += rest**2 / variance
-            moves += np.outer(gain / variance, rest)
-            known -= np.outer(gain / variance, gain)
-        else:
-            costs[np.abs(rest) > EXACT] = np.inf
-        free.extend(place[now[last[now] == t]])
-    return np.sqrt(costs)
+    """The least |s|₂ for each column of `ahead[round, loss]`, the moves of the sums; infinite if no s makes them."""
+    found = (part.least(moved) for moved in ahead.T)
+    return np.array([np.linalg.norm(moves) if (rest <= EXACT).all() else np.inf for moves, rest in found])
