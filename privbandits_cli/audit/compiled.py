@@ -19,8 +19,6 @@ from privbandits_cli.audit.tape import DEALT, MADE, METHODS, Tape, draw, new_tap
 from privbandits_cli.numerics.digests import of_modules
 from privbandits_cli.numerics.jit import compile_step
 
-WORD = ir.IntType(64)
-BYTE = ir.IntType(8)
 CODE = of_modules([__name__])  # a digest of this module and of the methods of a tape
 
 
@@ -30,7 +28,7 @@ def copy(typing: Any, states: Any, source: Any, target: Any) -> tuple[Any, Calla
 
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         data = context.make_array(states)(context, builder, values[0]).data
-        start, size = builder.bitcast(data, BYTE.as_pointer()), ir.Constant(WORD, states.dtype.size)
+        start, size = builder.bitcast(data, ir.IntType(8).as_pointer()), ir.Constant(ir.IntType(64), states.dtype.size)
         places = [context.cast(builder, values[i], signature.args[i], types.int64) for i in (1, 2)]
         one, other = (builder.gep(start, [builder.mul(place, size)]) for place in places)
         cgutils.raw_memcpy(builder, other, one, size, 1)  # type: ignore[no-untyped-call]

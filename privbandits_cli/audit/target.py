@@ -62,15 +62,11 @@ class Target(Generic[V]):
         """Random numbers for this purpose."""
         return stream(self.seed, "audit", name, trial=0)
 
-    def numbers(self, kind: str, n: int, game: int = 0) -> Floats:
+    def numbers(self, kind: str, n: int, game: int) -> Floats:
         """Random numbers of this kind, `[n]`, drawn as in a game."""
         out = np.empty(n)
         fill_of(kind, stream(self.seed, "audit", kind, trial=game))(out)
         return out
-
-    def at(self, place: Place) -> Callable[..., Any]:
-        """The compiled reader of this place of the state."""
-        return _reader(place, str(self.state.dtype.descr))
 
     def loop(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
         """Compile a template. Its names become the steps, the readers of what the view releases, and `bound`."""
@@ -83,7 +79,8 @@ class Target(Generic[V]):
     def _names(self, template: Callable[..., Any], bound: Steps) -> tuple[tuple[str, Callable[..., Any]], ...]:
         called = template.__code__.co_names
         places = {name: place for name, place in vars(self.view).items() if name in called}
-        places = {name: self.at(place) for name, place in places.items() if isinstance(place, str) or callable(place)}
+        places = {name: place for name, place in places.items() if isinstance(place, str) or callable(place)}
+        places = {name: _reader(place, str(self.state.dtype.descr)) for name, place in places.items()}
         return tuple((name, step) for name, step in (self.steps | places | bound).items() if name in called)
 
 
