@@ -248,7 +248,7 @@ def _judged(target: Target[Noisy], law: Noise, words: str, found: Played, games:
         return result
     why = f", by the view's law of noise; a gain is in one sum, equal sums lead to equal arms; {result.found}"
     result = judged(result, claim, cost, "a gain", why)
-    least = None if conforms.share is None else max(claim.epsilon, cost_at(conforms.share))
+    least = max(claim.epsilon, cost_at(conforms.share))
     return result if result.verdict == "VIOLATION" else replace(result, refutable=least)
 
 
@@ -266,10 +266,10 @@ class Conformance:
     """
 
     p: float
-    where: str = ""
-    more: float = 1.0
-    share: float | None = None
-    weakest: str = ""
+    where: str
+    more: float
+    share: float
+    weakest: str
 
 
 def by_groups(noise: Floats, groups: Mapping[str, NDArray[np.bool_]], level: float) -> Conformance:
@@ -295,9 +295,9 @@ def by_groups(noise: Floats, groups: Mapping[str, NDArray[np.bool_]], level: flo
     }
     found[""] = min(found[""], _independence(noise))
     where = min(found, key=lambda name: found[name])
-    shares = {name: _share(n, level / tests) for name, (n, _) in sizes.items()}
-    weakest = min(shares, key=lambda name: shares[name])
-    return Conformance(min(1.0, tests * found[where]), where, larger, shares[weakest], weakest)
+    weakest = min(sizes, key=lambda name: sizes[name][0])  # the group with the fewest numbers
+    share = _share(sizes[weakest][0], level / tests)
+    return Conformance(min(1.0, tests * found[where]), where, larger, share, weakest)
 
 
 def _share(n: int, level: float) -> float:
@@ -340,6 +340,4 @@ def law_words(conforms: Conformance, level: float) -> str:
     words = f"noise conforms (p = {conforms.p:.2g})"
     if conforms.more < level:
         words = f"noise is larger than the claim needs (p = {conforms.more:.2g})"
-    if conforms.share is None:
-        return words
     return f"{words}; noise x {conforms.share:.2g} in {conforms.weakest or 'all rounds'} would be found"
