@@ -254,7 +254,7 @@ class Games:
     def fault(self, played: Played) -> tuple[int, Now]:
         """The arm that A plays in the round of the fault, and this round."""
         t, right = int(played.found[loops.ROUND]), np.zeros(self.size)
-        now = Now(t, played.rows[0], shown(played, t), played.other, right, 0.0)
+        now = Now(t, played.rows[0], arms_shown(played, t), played.other, right, 0.0)
         loops.still(played.other)
         arm = self.bench.again(played.states, loops.BEFORE, now, right)
         return arm, now._replace(slack=rounding(right))
@@ -444,7 +444,7 @@ def replayable(games: Games, played: Played, start: int, end: int) -> list[tuple
         tape = new_tape(rng) if t > start else tape
         rewind(tape, 0)
         before, out = states.copy(), np.zeros(games.size)
-        now = Now(t, row.copy(), shown(played, t), tape, out, 0.0)
+        now = Now(t, row.copy(), arms_shown(played, t), tape, out, 0.0)
         arm = games.bench.turn(states, 0, now, out)
         loops.earn(now.arms, arm, deal.truth[0], float(deal.numbers[0, t]), t, row)
         if t >= start:

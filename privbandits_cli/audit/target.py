@@ -123,7 +123,7 @@ def truths(known: Contexts, reward: float) -> Floats:
     return np.array([[*theta, *rewards], [*-theta, *rewards]])
 
 
-@kept
+@cached_per_mode
 def _compiled(
     how: Callable[..., Any], template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]
 ) -> Callable[..., Any]:
