@@ -64,7 +64,7 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
     Filled in: `costs[round]`, the privacy loss of a gain in its report, in nats. Returned: what ended the games, the
     rounds before that, and the uniform number of that choice. The Laplace numbers are not moved.
     """
-    first, second, best, uniform, _, laplace = deal
+    first, second, columns, uniform, _, laplace = deal
     for t in range(len(first)):
         z, u = laplace[t], uniform[t, 0]
         arm = choice(states, A, u, z)
@@ -75,8 +75,8 @@ def follow(states: Records, deal: Deal, costs: Floats) -> tuple[int, int, float]
             if again != arm:
                 return NUMBER, t, u
         low, high = ranges(states, A)
-        gain = low + (high - low) * first[t, int(arm == best)]
-        other = low + (high - low) * second[t, int(arm == best)]
+        gain = low + (high - low) * first[t, columns[arm]]
+        other = low + (high - low) * second[t, columns[arm]]
         own, theirs = chance(states, A, arm, gain, z), chance(states, B, arm, other, z)
         ends = trial(states, A, arm, gain, 0.0, z), trial(states, A, arm, gain, LAST, z)
         for j in range(uniform.shape[1]):

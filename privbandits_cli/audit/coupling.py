@@ -78,9 +78,14 @@ class Pair(NamedTuple):
     second: Floats
     best: int = 0
 
+    def columns(self, n_arms: int) -> NDArray[np.int64]:
+        """Which column each arm earns."""
+        own: NDArray[np.int64] = (np.arange(n_arms) == self.best).astype(np.int64)
+        return own
+
     def tables(self, n_arms: int) -> tuple[Floats, Floats]:
         """The gains of A and of B, `[rounds, arms]`."""
-        own = (np.arange(n_arms) == self.best).astype(np.int64)
+        own = self.columns(n_arms)
         return np.take(self.first, own, axis=1), np.take(self.second, own, axis=1)
 
 
@@ -138,7 +143,7 @@ def game_of(target: Target[Noisy | Release], loops: Loops, pair: Pair, number: i
     if number == 1:
         far = rng.permutation(np.arange(rounds) % RARE == 0)
         noise, uniform[far, 0] = np.where(far, rare(target.noise, rounds, rng), noise), uniform[far, 2]
-    return Game(target, loops, Deal(*pair, uniform, early, noise))
+    return Game(target, loops, Deal(*pair[:2], pair.columns(target.setting.n_arms), uniform, early, noise))
 
 
 class Game(NamedTuple):
@@ -158,7 +163,7 @@ class Game(NamedTuple):
         own, n, states = self.deal, len(self.deal.laplace) - start, np.repeat(state, 6)
         trace = Trace(np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros(n), np.zeros(n))
         uniform, early = (own.uniform[start:, :1], own.early[:0]) if start else (own.uniform, own.early)
-        deal = Deal(own.first[start:], second[start:], own.best, uniform, early, own.laplace[start:])
+        deal = Deal(own.first[start:], second[start:], own.columns, uniform, early, own.laplace[start:])
         fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
         plan = start, self.rest(), SLACK * min(1.0, self.target.claim.epsilon), rounding

@@ -159,16 +159,15 @@ def forced(
 class Deal(NamedTuple):
     """What two games are dealt.
 
-    first, second: the gains of A and B, `[rounds, 2]`, where 0 and 1 are the ends of the canary's range; best: the arm
-    that earns the second column; the others earn the first one. uniform: the number of each round, and others with
-    which the choices of both games are compared, too, `[rounds, ...]`; early: many more of these for the first rounds,
-    `[first rounds, ...]`.
+    first, second: the gains of A and B, `[rounds, columns]`, where 0 and 1 are the ends of the canary's range; columns:
+    which column each arm earns, `[arms]`. uniform: the number of each round, and others with which the choices of both
+    games are compared, too, `[rounds, ...]`; early: many more of these for the first rounds, `[first rounds, ...]`.
     laplace: the numbers that are moved, `[rounds]`.
     """
 
     first: Floats
     second: Floats
-    best: int
+    columns: NDArray[np.int64]
     uniform: Floats
     early: Floats
     laplace: Floats
@@ -208,7 +207,7 @@ def couple(
     Returned: what ended the games, the number of rounds before that, the uniform number of that choice, and the sum of
     the moves that rounding could hide, infinite if it could hide the noise of a release.
     """
-    first, second, best, uniform, early, laplace = deal
+    first, second, columns, uniform, early, laplace = deal
     moves, costs, arms, releases, slopes = trace
     most, hidden = 0.0, 0.0
     for t in range(len(laplace)):
@@ -226,8 +225,8 @@ def couple(
             u, arm = uniform[t, j], choice(states, OLD_A, uniform[t, j], z)
             if choice(states, OLD_B, u, z) != arm:
                 return ARM, t, u, hidden
-        gain = low + (high - low) * first[t, int(arm == best)]
-        other = low + (high - low) * second[t, int(arm == best)]
+        gain = low + (high - low) * first[t, columns[arm]]
+        other = low + (high - low) * second[t, columns[arm]]
         arms[t], moves[t], costs[t], slopes[t] = arm, 0.0, 0.0, 0.0
         own = trial(states, OLD_A, arm, gain, u, z + 1.0)
         further = trial(states, OLD_A, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
@@ -284,12 +283,12 @@ def follow(states: Records, deal: Deal, start: int, rest: int, trace: Trace, mov
     trace: that of A, from `couple`. Filled in: `moves`. Returned: the first round in which B cannot follow A by a
     linear move, or the number of rounds. If there is such a round, `couple` must play both games to find out why.
     """
-    first, _, best, uniform, _, laplace = deal
+    first, _, columns, uniform, _, laplace = deal
     _, _, arms, releases, slopes = trace
     for t in range(start, len(laplace)):
         low, high = ranges(states, B)
         u, z, arm, moves[t] = uniform[t, 0], laplace[t], arms[t], 0.0
-        share = first[t, int(arm == best)]
+        share = first[t, columns[arm]]
         gain = low + (high - low) * (share if t > start else 1.0 - share)
         if choice(states, B, u, z) != arm:
             return t
@@ -326,7 +325,7 @@ def advance(states: Records, deal: Deal, start: int, end: int, arms: Any) -> Non
         low, high = ranges(states, A)
         u, z = deal.uniform[t, 0], deal.laplace[t]
         arm = choice(states, A, u, z)
-        trial(states, A, arm, low + (high - low) * deal.first[t, int(arm == deal.best)], u, z)
+        trial(states, A, arm, low + (high - low) * deal.first[t, deal.columns[arm]], u, z)
         copy(states, AFTER, A)
         arms[t] = arm
 
