@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit.tape import FINE, GAMMA, KNOWN, LAPLACE, PLACE, WRONG, Tape, rewind
+from privbandits_cli.audit.tape import FINE, GAMMA, KNOWN, LAPLACE, PLACE, RARE, WRONG, Tape, rewind
 from privbandits_cli.audit.twins import copy, lent
 from privbandits_cli.games.contextual import choose, update
 from privbandits_cli.games.guards import WrongArm
@@ -132,10 +132,15 @@ def one_turn(states: Records, i: int, now: Now, out: Floats) -> int:
 
 
 def again(states: Records, source: int, now: Now, out: Floats) -> int:
-    """`one_turn` of a copy of a state, with the numbers that are known and the moves of the tape."""
+    """`one_turn` of a copy of a state, with the numbers that are known and the moves of the tape.
+
+    If it draws more numbers than are known, because its releases are others, the tape forgets them.
+    """
+    known = now.tape.own.at[KNOWN]
     copy(states, source, SPARE)
-    rewind(now.tape, now.tape.own.at[KNOWN])
+    rewind(now.tape, known)
     arm: int = turn(states, SPARE, now, out)
+    now.tape.own.at[KNOWN] = known
     return arm
 
 
@@ -207,11 +212,13 @@ def follow(states: Records, i: int, now: Now, effects: Effects, moved: Floats) -
             power[effects.enters[j]] += effects.factor[j] ** 2
     for attempt in range(4):
         arm = again(states, i, now, found)
-        if tape.own.at[WRONG] != FINE or tape.own.at[PLACE] != count:
+        drawn = tape.own.at[WRONG] == FINE and tape.own.at[PLACE] == count
+        same = apart(found, now.right, now.slack) == 0
+        if not drawn and (same or attempt > 0):  # before its move, a twin may draw others for its other release
             return -DRAWS
         if attempt > 0 and apart(found, now.right, SAME * largest + now.slack * (1.0 + longest)) > 0:
             return -SCALE
-        if apart(found, now.right, now.slack) == 0:
+        if same:
             for j in range(count):
                 if effects.enters[j] >= 0:
                     move = abs(tape.own.moves[j])
@@ -325,7 +332,8 @@ class Played(NamedTuple):
     words: the states as whole numbers, `[states, words]`; tape: that of A; other: the tape of the twins, with the same
     numbers; counter: it makes Wishart noise; moved: the squares of the moves that hide the record of each twin, or with
     layers the information about it, `[twins, C]`; found: see END; rows: the last records of A and of the first twin,
-    zeros at first, `[2, d + 1]`; alike: scratch space for arms that are all the same, `[2, d, k]`.
+    zeros at first, `[2, d + 1]`; alike: scratch space for arms that are all the same, `[2, d, k]`; every: one round in
+    so many has rare numbers.
     """
 
     states: Records
@@ -340,11 +348,12 @@ class Played(NamedTuple):
     found: Ints
     rows: Floats
     alike: Floats
+    every: int
 
 
 def play(games: Played) -> None:
     """Play A and its twins up to the first fault. Filled in: `moved`, `effects.sizes`, and `found`."""
-    states, words, tape, other, deal, effects, layers, counter, moved, found, rows, alike = lent(games)
+    states, words, tape, other, deal, effects, layers, counter, moved, found, rows, alike, every = lent(games)
     bank, shown, public, fixed, numbers, truth, starts, canary, records = deal
     n, d, k, size, layered = len(starts), bank.shape[2], bank.shape[3], moved.shape[1], len(layers.alive) > 0
     gaps, ranks = layers.gaps, effects.ranks
@@ -359,6 +368,7 @@ def play(games: Played) -> None:
                     alike[side, i, a] = records[started, side, i]
         arms = alike[0] if started > 0 and not fixed else bank[0, shown[0, t]]
         rewind(tape, 0)
+        tape.own.at[RARE] = (t + 1) % every == 0
         arm = turn(states, A, Now(t, rows[0], arms, tape, right, 0.0), right)
         count = tape.own.at[PLACE]
         rewind(other, count)

@@ -4,7 +4,8 @@ Games are coupled on one tape. A is played with its random numbers. A first twin
 twin has other arms and another reward in one round. In each round the fresh normal numbers of a twin are moved until it
 releases what A does. How the release grows with each number is measured. A first game has the first twin alone. It
 shows which releases have little noise, and the records before these are among those that the second game changes. If
-there are few rounds, a third game has a twin for each record.
+there are few rounds, a third game has a twin for each record. In one more game with the first twin alone, some rounds
+have rare numbers.
 
 - Shown the arms of A, each twin must then play the arm of A. Otherwise data have acted past the release. This also
   holds in rounds whose V is not positive definite: what a learner then does follows from the releases.
@@ -56,6 +57,8 @@ SHORTER = 0.5  # the arms of the twins, as a share of those of A
 TIED = 1e-3  # share of the rounds that may have near ties
 STARTS = 8  # random starting points of the search for the costliest pair
 RUN = 64  # rounds in which rewards are alike
+NEVER = 2**62  # more rounds than any game has
+RARE = 61  # one round in so many has rare numbers, in one game
 QUIET = 4  # rounds with little noise, by each of two measures
 BEFORE = 64  # rounds before the fault in which earlier noise is searched for
 AFTER = 16  # rounds from the fault on whose releases must have such noise
@@ -149,7 +152,7 @@ def quietest(sizes: Floats) -> list[int]:
 
     There are two measures. The first one is the new noise in a number of the release. The second one is this noise over
     its median in all rounds whose index, from 0, has as many trailing binary zeros. In a tree, the new nodes of these
-    rounds have the same level.
+    rounds have the same level. If one node of a level has less noise than most, so is the round of its first record.
     """
     rounds = np.arange(len(sizes))
     levels, least, share = rounds & -rounds, np.where(sizes > 0.0, sizes, np.inf), np.full(sizes.shape, np.inf)
@@ -158,7 +161,9 @@ def quietest(sizes: Floats) -> list[int]:
             same = (levels == level) & (sizes[:, c] > 0.0)
             share[same, c] = sizes[same, c] / np.median(sizes[same, c])
     by = least.min(axis=1), share.min(axis=1)
-    return [int(t) - 1 for one in by for t in np.argsort(one, kind="stable")[:QUIET] if one[t] < np.inf]
+    worst = [int(np.argmin(np.where(levels == level, by[1], np.inf))) for level in np.unique(levels[1:])]
+    first = [t - int(levels[t]) for t in worst if by[1][t] < 1 - EXACT]
+    return [int(t) - 1 for one in by for t in np.argsort(one, kind="stable")[:QUIET] if one[t] < np.inf] + first
 
 
 class Games:
@@ -205,12 +210,14 @@ class Games:
             records = np.abs(records)
         shown, numbers = rng.integers(0, SETS, (2, rounds)), rng.uniform(-1, 1, (2, rounds))
         runs = np.arange(rounds) // RUN % 8  # in some runs, rewards are good in A and bad in the twin, or the reverse
+        same = np.flatnonzero(runs == 4)  # in others, all rounds have the same arms
+        shown[:, same] = shown[:, same // RUN * RUN]
         numbers += np.array([[-1.0], [1.0]]) * 3.0 * (np.array([0, 0, 1, 0, 0, 0, -1, 0])[runs])
         numbers = np.clip(numbers, -1.0, 1.0)
         return Deal(bank, shown, self.public, self.fixed, numbers, truth, starts, canary, records)
 
-    def play(self, name: str, rounds: int, canaries: Sequence[int] = (), places: int = 0) -> Played:
-        """Play games of so many rounds, with as many places for layers."""
+    def play(self, name: str, rounds: int, canaries: Sequence[int] = (), places: int = 0, every: int = NEVER) -> Played:
+        """Play games of so many rounds, with as many places for layers; one round in `every` has rare numbers."""
         deal, c, setting = self.dealt(name, rounds, canaries), self.size, self.target.setting
         n, tape = len(deal.starts), new_tape(self.target.stream(f"noise of {name}"))
         states = np.repeat(self.target.state, loops.TWINS + n + places)
@@ -224,7 +231,8 @@ class Games:
         moved, found, counters = np.zeros((n, c)), np.zeros(loops.FOUND, np.int64), record(**counter)
         words = states.view(np.int64).reshape(len(states), -1)
         rows, alike = np.zeros((2, self.known.dimension + 1)), np.zeros((2, *deal.bank.shape[2:]))
-        played = Played(states, words, tape, tape.twin(), deal, effects, layers, counters, moved, found, rows, alike)
+        dealt = deal, effects, layers, counters, moved, found, rows, alike, every
+        played = Played(states, words, tape, tape.twin(), *dealt)
         try:
             self.bench.play(played)
         except WrongArm as error:
@@ -233,7 +241,7 @@ class Games:
             raise PluginError(message, getattr(self.target.steps["choose"], "py_func", None)) from None
         if found[loops.END] == loops.GAMMAS:
             self.bench = compiled(self.target, wishart=True)
-            return self.play(name, rounds, canaries, places)
+            return self.play(name, rounds, canaries, places, every)
         return played
 
     def cost(self, played: Played) -> float:
@@ -299,7 +307,9 @@ def audit_contexts(target: Target[Noisy]) -> Audit:
         shorts = [games.play(f"game {game}", short) for game in range(GAMES)]
         some, places = games.canaries(rounds, quietest(first.effects.sizes)), PLACES if first.found[loops.MANY] else 0
         groups = [some, range(rounds - 1)] if rounds <= FEW else [some]
-        longs += [games.play("a long game", rounds, group, places) for group in groups if not first.counter["k"]]
+        if not first.counter["k"]:
+            longs.append(games.play("a game with rare numbers", rounds, every=RARE))
+            longs += [games.play("a long game", rounds, group, places) for group in groups]
         costs = longs[-1]
     shape = f"T = {int(setting.horizon):,}, d = {games.known.dimension}, {setting.n_arms} arms"
     so_far = replace(so_far, played=f"games: {len(longs)} of {rounds:,} rounds, {GAMES} of {short:,} rounds; {shape}")

@@ -5,6 +5,7 @@ generator, and keeps them. Rewound, it gives them again, each with the move that
 the same numbers with moves of its own.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,13 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from privbandits_cli.audit.target import TAIL
 from privbandits_cli.numerics.jit import Record, once, record
 from privbandits_cli.numerics.types import Floats
 
 MOST = 2**14  # numbers of a round, at most
 UNIFORM, NORMAL, EXPONENTIAL, LAPLACE, GAMMA = range(5)  # kinds of numbers
 NAMES = "random", "standard_normal", "standard_exponential", "laplace", "standard_gamma"
-PLACE, KNOWN, WRONG = range(3)  # parts of `at`: the place of the next number; how many are known; what was wrong
+PLACE, KNOWN, WRONG, RARE = range(4)  # parts of `at`: the place of the next number; how many are known; what was wrong;
+# whether new numbers are rare
 FINE, OTHER, FULL = range(3)  # what may be wrong: another kind of number than before, or more than a tape has room for
 
 
@@ -47,7 +50,7 @@ class Tape(NamedTuple):
 def new_tape(rng: Generator) -> Tape:
     """A tape of this generator's numbers."""
     dealt = record(numbers=np.zeros(MOST), kinds=np.zeros(MOST, np.int64), shapes=np.zeros(MOST))
-    return Tape(rng, dealt[0], record(moves=np.zeros(MOST), at=np.zeros(3, np.int64))[0])
+    return Tape(rng, dealt[0], record(moves=np.zeros(MOST), at=np.zeros(4, np.int64))[0])
 
 
 def rewind(tape: Tape, known: int) -> None:
@@ -65,11 +68,26 @@ def draw(tape: Tape, kind: int, shape: float) -> float:
         at[WRONG] = FULL
     elif j >= at[KNOWN]:
         dealt.numbers[j], dealt.kinds[j], dealt.shapes[j] = fresh(tape.rng, kind, shape), kind, shape
+        if at[RARE] > 0:
+            dealt.numbers[j] = far(tape.rng, kind, dealt.numbers[j])
         at[KNOWN] = j + 1
     elif dealt.kinds[j] != kind or dealt.shapes[j] != shape:
         at[WRONG] = OTHER
     at[PLACE] += 1
     number: float = dealt.numbers[j] + tape.own.moves[j]
+    return number
+
+
+def far(rng: Generator, kind: int, number: float) -> float:
+    """A number at an end of the law of this kind, about as rare as 2^-TAIL at most; a gamma number stays as it is."""
+    tail, high = math.pow(0.5, TAIL * rng.random()), rng.random() < 0.5
+    if kind == UNIFORM:
+        return 1.0 - tail if high else tail
+    if kind == EXPONENTIAL:
+        return -math.log(tail) if high else tail
+    if kind in (NORMAL, LAPLACE):
+        size = math.sqrt(-2.0 * math.log(tail)) if kind == NORMAL else -math.log(tail)
+        return size if high else -size
     return number
 
 

@@ -190,6 +190,16 @@ DISHONEST = {
         "a datum costs ε = ",
         after(SCALE, "                scale *= 0.01 if state.t == 2001 and j == 0 else 1.0"),
     ),
+    "little noise on one node, and less on four that few others contain": Stranger(
+        VIOLATION,
+        "a datum costs ε = ",
+        after(
+            SCALE,
+            "                scale *= 0.45 if state.t == 11264 else 1.0",
+            "                scale *= 0.4 if state.t in (16367, 16375, 16379, 16381) else 1.0",
+        ),
+        16384,
+    ),
     "a hint of the longest arms with bad rewards": Stranger(
         VIOLATION,
         "another arm is played",
@@ -210,6 +220,35 @@ DISHONEST = {
         "another arm is played",
         hinted("state.hint = 0 if reward < 0.99 else max(0, state.hint) + 1")
         | {SPENT: "    if state.hint > 6:\n        return best // 2\n" + SPENT},
+    ),
+    "a hint of an arm that is played again and again": Stranger(
+        VIOLATION,
+        "another arm is played",
+        {
+            "            hint=0,\n": "            hint=0,\n            run=0,\n            last=np.zeros(d),\n",
+            SPENT: HINTED + SPENT,
+            LAST: "    state.run = state.run + 1 if np.abs(x - state.last).max() == 0.0 else 0\n"
+            "    state.last[:] = x\n    state.hint = state.run > 3 and reward > 0.0\n" + LAST,
+        },
+    ),
+    "the true sums for a rare number": Stranger(
+        VIOLATION,
+        "the field `sums` of the state carries them",
+        {
+            FOUND: "    if rng.random() > 1.0 - 1e-7:\n        for i in range(d):\n"
+            "            state.theta[i] = state.sums[i, d]\n" + FOUND
+        },
+        16384,
+    ),
+    "a hint kept for a rare number of the noise": Stranger(
+        VIOLATION,
+        "another arm is played",
+        {
+            SPENT: HINTED + SPENT,
+            DRAWN: "z = rng.standard_normal()\n                if z > 5.5 and state.sums[0, d] > 0.0:\n"
+            "                    state.hint = 1\n                state.noise[level, i, j] = scale * z",
+        },
+        16384,
     ),
     "a hint of the last arm shown twice": Stranger(
         VIOLATION,
@@ -457,6 +496,14 @@ HONEST_FILES = {
         },
     ),
     "Laplace noise": Stranger(CONSISTENT, "a datum costs at most ε = ", PURE),
+    "random arms by what is released": Stranger(
+        CONSISTENT,
+        "a datum costs at most ε = ",
+        {
+            SPENT: "    if rng.random() < 1.0 / (1.0 + abs(state.seen[0, d])):\n"
+            "        return rng.integers(0, arms.shape[1])\n" + SPENT
+        },
+    ),
     "random arms at first, and sometimes later": Stranger(
         CONSISTENT,
         "a datum costs at most ε = ",
