@@ -39,10 +39,12 @@ from privbandits_cli.numerics.jit import Records
 LONGEST = 2**18  # rounds of a game
 CANARIES = 96  # random gains that are changed alone in a longer game, at most
 ARMS = 8  # arms that are each the best one in a pair of games, at most
+ENDS = 0.9, 0.1  # means of the best arm and of the worst one, if each arm is worse than the one before it
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 EARLY = 2**10  # first rounds, in which a learner explores most
 MANY = 64  # further uniform numbers of these rounds, for which both games choose
-RARE = 16  # one round in so many has a rare number, in one pair of games
+RARE = 16  # one round in so many has a rare number, in the pairs of games RARELY
+RARELY = 1, 2  # the gains of the first of these are 0 and 1, those of the second one are between them
 RUN = 64  # rounds with the same gains
 ALONE = "what hides a gain by itself, as `local` says of it, stays in all that is released later"
 WEAKER = 1e-4  # an arm whose gains cost more by this share has canaries of its own
@@ -69,9 +71,10 @@ class Spent(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The gains of games A and B, `[rounds, 2]`, where 0 and 1 are the ends of the canary's range.
+    """The gains of games A and B, `[rounds, columns]`, where 0 and 1 are the ends of the canary's range.
 
-    best: the arm that earns the second column; the others earn the first one.
+    best: the arm that earns the second of two columns; the others earn the first one. If every arm has a column of its
+    own, the best one is 0.
     """
 
     first: Floats
@@ -80,8 +83,8 @@ class Pair(NamedTuple):
 
     def columns(self, n_arms: int) -> NDArray[np.int64]:
         """Which column each arm earns."""
-        own: NDArray[np.int64] = (np.arange(n_arms) == self.best).astype(np.int64)
-        return own
+        arms = np.arange(n_arms)
+        return (arms == self.best).astype(np.int64) if self.first.shape[1] == 2 else arms
 
     def tables(self, n_arms: int) -> tuple[Floats, Floats]:
         """The gains of A and of B, `[rounds, arms]`."""
@@ -111,7 +114,7 @@ def pairs(rounds: int, target: Target[Noisy | Release]) -> list[Pair]:
     The tables of A, in this order: one arm is the best one in most rounds; one arm is the best one in random rounds;
     all gains are random; one arm is the best one in all rounds, a table for each of the first ARMS; one arm is the best
     one until half of the game is over, and then the worst one; all arms earn alike, another gain after each RUN of
-    rounds; all arms earn alike, the same gain in all rounds.
+    rounds; all arms earn alike, the same gain in all rounds; each arm is worse than the one before it.
     """
     rng = target.stream("pairs")
     deep, coins = (rng.random(rounds) < DEEP).astype(float), rng.integers(0, 2, rounds).astype(float)
@@ -132,15 +135,16 @@ def pairs(rounds: int, target: Target[Noisy | Release]) -> list[Pair]:
     made += [against(np.ones(rounds), np.zeros(rounds), best) for best in range(min(ARMS, target.setting.n_arms))]
     flat = [alike(np.full(rounds, gain), np.full(rounds, 1.0 - gain)) for gain in (0.0, 0.1, 1.0)]
     made += [against(falling, np.full(rounds, other)) for other in (0.6, 0.7, 0.8)]
-    return [*made, alike(runs, (runs + 0.5) % 1.0), *flat]
+    ladder = (rng.random((rounds, 1)) < np.linspace(*ENDS, max(3, target.setting.n_arms))).astype(float)
+    return [*made, alike(runs, (runs + 0.5) % 1.0), *flat, Pair(ladder, 1.0 - ladder)]
 
 
 def game_of(target: Target[Noisy | Release], loops: Loops, pair: Pair, number: int, rounds: int) -> "Game":
-    """A pair of games with random numbers of its own; some are rare in the second pair."""
+    """A pair of games with random numbers of its own; some are rare in the pairs RARELY."""
     rng, noise = target.stream(f"couple {number}"), target.numbers(target.noise, rounds, number)
     numbers = target.numbers("uniform", rounds, number), rng.random(rounds), rare("uniform", rounds, rng)
     uniform, early = np.stack(numbers, axis=1), (np.arange(MANY) + rng.random((min(EARLY, rounds), MANY))) / MANY
-    if number == 1:
+    if number in RARELY:
         far = rng.permutation(np.arange(rounds) % RARE == 0)
         noise, uniform[far, 0] = np.where(far, rare(target.noise, rounds, rng), noise), uniform[far, 2]
     return Game(target, loops, Deal(*pair[:2], pair.columns(target.setting.n_arms), uniform, early, noise))

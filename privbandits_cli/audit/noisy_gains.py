@@ -85,17 +85,30 @@ def audit_noise(target: Target[Any]) -> Audit:
 def _canaries(found: Played, rng: Generator) -> list[int]:
     """The rounds, counted from 0, whose gain is a canary, given a game without them: all of a short game.
 
-    In a longer one they are the first rounds, those around powers of two, random ones, and those around releases with
-    the least noise. In a binary tree, a gain is in many nodes if the number of earlier plays of its arm is a multiple
-    of a large power of two.
+    In a longer one they are the first rounds, those around powers of two, random ones, those around releases with the
+    least noise, and those that begin a node with the least noise of its level. In a binary tree, a gain is in many
+    nodes if the number of earlier plays of its arm is a multiple of a large power of two.
     """
     rounds = len(found.trace.costs)
     if rounds <= coupling.EVERY:
         return list(range(rounds))
     powers = 2 ** np.arange(int(math.log2(rounds)) + 1)
     some = rng.integers(0, rounds, min(coupling.CANARIES, TOGETHER // rounds))
-    kept = [*range(8), *(powers - 2), *(powers - 1), *powers, *some, *_weakest(found)]
+    kept = [*range(8), *(powers - 2), *(powers - 1), *powers, *some, *_weakest(found), *_starts(found)]
     return sorted({int(t) for t in kept if 0 <= t < rounds})
+
+
+def _starts(found: Played) -> list[int]:
+    """The round of the first gain of the node that the least noise hides, for each level of the arms' binary trees."""
+    arms, costs = found.trace.arms, found.trace.costs
+    plays, kept = np.zeros(len(arms), np.int64), list[int]()
+    for arm in np.unique(arms):
+        plays[arms == arm] = np.arange(1, (arms == arm).sum() + 1)
+    sizes = plays & -plays  # of the node that a play closes
+    for size in np.unique(sizes):
+        t = int(np.argmax(np.where(sizes == size, costs, -1.0)))
+        kept.append(int(np.flatnonzero(arms == arms[t])[plays[t] - size]))
+    return kept
 
 
 def _few(found: Played, best: int) -> list[int]:

@@ -28,6 +28,8 @@ normal: Any = unbound
 words: Any = unbound
 BIT = False
 DEALT = False
+SPREAD = False
+FAR = 2.0**-9  # twice the distance from 0 or 1 of a uniform number that is near them
 COUNT = 0
 TYPE = np.float64
 
@@ -57,12 +59,15 @@ def one(first: float, word: Any) -> Any:
 
 
 def several(first: float, word: Any) -> Floats:
-    """COUNT numbers of a kind, made from `word`; if the audit deals this kind, the first one is `first`."""
+    """COUNT numbers of a kind, made from `word`; if the audit deals this kind, one of them is `first`.
+
+    It is the first one. If SPREAD, a number near 0 or 1 is each of them at times: all of them may be rare.
+    """
     out = np.empty(COUNT, TYPE)
     for j in range(COUNT):
         out[j] = made(word, j)
     if DEALT:
-        out[0] = first
+        out[np.int64(word % np.uint64(COUNT)) if SPREAD and abs(2.0 * first - 1.0) > 1.0 - FAR else 0] = first
     return out
 
 
@@ -100,7 +105,7 @@ def given_more(steps: Steps, asked: Mapping[str, int | One], gaussian: bool = Fa
     gaussian: the number in the place of the Laplace number is the normal number; bit: reports have one bit.
     """
     dealt = "uniform", "normal" if gaussian else "laplace"
-    made = {kind: _maker(kind, asked.get(kind), kind in dealt) for kind in Numbers._fields}
+    made = {kind: _maker(kind, asked.get(kind), kind in dealt, not bit) for kind in Numbers._fields}
     made["words"] = made.pop("bits")
     all_numbers = compile_step(numbers_of, BIT=bit, **made)
     templates = {function.__name__: function for function in (choose, update, released) if function.__name__ in steps}
@@ -110,11 +115,13 @@ def given_more(steps: Steps, asked: Mapping[str, int | One], gaussian: bool = Fa
     return steps | taking
 
 
-def _maker(kind: str, n: int | One | None, dealt: bool) -> Callable[..., Any]:
-    """The compiled function that makes n numbers of a kind, the first of which may be dealt."""
+def _maker(kind: str, n: int | One | None, dealt: bool, spread: bool) -> Callable[..., Any]:
+    """The compiled function that makes n numbers of a kind, one of which may be dealt; spread: not always the first."""
     own = {"made": compile_step(MAKERS[kind]), "DEALT": dealt}
     if n is None:
         return compile_step(none)
     if isinstance(n, One):
         return compile_step(one, **own)
-    return compile_step(several, COUNT=n, TYPE=np.uint64 if kind == "bits" else np.float64, **own)
+    return compile_step(
+        several, COUNT=n, TYPE=np.uint64 if kind == "bits" else np.float64, SPREAD=spread and kind == "uniform", **own
+    )
