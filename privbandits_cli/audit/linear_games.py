@@ -269,11 +269,15 @@ class Bench:
         """Games whose sums go elsewhere, each with the losses of a twin.
 
         In the first two games all losses are at one end of the loss set. In the third one losses are equal for RUN
-        rounds, and some numbers are rare.
+        rounds. In the first one and in the third one some numbers are rare: the losses of the first twin are no round
+        numbers, and those of the third one are. In the fourth one each coordinate loses more than the one before it.
         """
-        tables = [np.broadcast_to(end, self.given.shape).copy() for end in loss_set(self.target.setting).ends()]
+        allowed = loss_set(self.target.setting)
+        tables = [np.broadcast_to(end, self.given.shape).copy() for end in allowed.ends()]
         tables.append(losses_of(self.target, self.rounds, TWINS))
-        draw = again, again, rarely
+        steps = np.arange(n := self.given.shape[1])[::-1] / (n * max(1, n - 1))
+        tables.append(allowed.leaning(self.target.stream("ladder"))(np.tile(steps, (self.rounds, 1))))
+        draw = rarely, again, rarely, again
         return [
             (
                 replace(self, numbers=draw[k](self.target, self.numbers, f"path {k}"), given=tables[k], cost=0),

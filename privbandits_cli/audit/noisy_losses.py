@@ -150,13 +150,15 @@ def sides_of(target: Target[Release], rounds: int, number: int) -> Floats:
     """The losses of a pair of games, `[round, 2]`, in units of the largest at the point.
 
     In the first pair they are opposite ends in every second round, else random; some are 0. In each other pair one game
-    has the same end in all rounds, and the losses of its twin are round numbers, and equal for RUN rounds.
+    has the same end in all rounds. The losses of its twin are round numbers and equal for RUN rounds, and random for as
+    many.
     """
     rng = target.stream(f"losses {number}" if number else "losses")
     sides: Floats = rng.uniform(-1, 1, (rounds, 2))
     if number:
         sides[:, 0] = 1 - 2 * (number % 2)
-        sides[:, 1] = np.trunc(4 * sides[np.arange(rounds) // RUN, 1]) / 4
+        run = np.arange(rounds) // RUN
+        sides[:, 1] = np.where(run % 2 == 0, np.trunc(4 * sides[run, 1]) / 4, sides[:, 1])
         return sides
     sides[::2] = rng.choice([-1.0, 1.0], (len(sides[::2]), 1)) * [1, -1]
     sides[3::16, 0] = sides[5::16, 1] = 0.0

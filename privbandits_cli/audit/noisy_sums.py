@@ -336,14 +336,19 @@ def canaries(table: Bench, hiding: Hiding) -> list[int]:
     """The rounds, counted from 0, whose loss is replaced alone, without the last one, whose loss is in no sum.
 
     They are the rounds around powers of two, and random ones. If the rate of the noise varies, the round with the least
-    rate is one of them, and so are the rounds at which a node of a tree that contains this round may begin.
+    rate is one of them, and so are the rounds at which a node of a tree that contains this round may begin. So is the
+    round at which the node with the least rate of each level begins.
     """
     powers = 2 ** np.arange(table.rounds.bit_length())
     some = table.target.stream("canaries").integers(0, table.rounds - 1, RANDOM)
     least, known = hiding.least(), hiding.where >= 0
     varies = least.min() < (1 - EXACT) * least[known].max(initial=0.0)
     weakest = int(np.argmin(least)) // powers * powers if varies else powers
-    found = np.unique(np.concatenate([powers - 1, powers, some, weakest]))
+    starts, ended = list[int](), np.arange(1, table.rounds)
+    for size in powers if varies else ():
+        closed = np.where((ended & -ended == size) & known, least, np.inf)
+        starts.append(int(np.argmin(closed)) + 1 - int(size))
+    found = np.unique(np.concatenate([powers - 1, powers, some, weakest, np.maximum(starts, 0)])).astype(np.int64)
     return [int(tau) for tau in found if tau < table.rounds - 1]
 
 

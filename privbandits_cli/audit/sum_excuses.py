@@ -15,6 +15,7 @@ TRANSFORMED = (
     "before, and change them in `choose` or in another field, which costs no privacy"
 )
 SEVERAL = "a number of `rng.{}` acts on several coordinates: give each coordinate its own"
+ORDER = "the numbers of `rng.{}` have another order than the coordinates: let N numbers in a row act on one each"
 SECRET = (
     "the effect of a loss depends on numbers of another kind than `rng.{}`, which this audit does not take for secret: "
     "let each loss act"
@@ -51,11 +52,13 @@ def of(table: Bench, t: int) -> str:
             return TRANSFORMED if changed.any() else ""  # else the noise is bent before the loss is added to it
     half = loss / 2
     of_losses = np.array([after(half + one / 4) - after(half) for one in np.eye(len(loss))])
-    if count and ((np.abs(effects[:, 0]) > CLOSE * np.abs(effects).max()).sum(axis=1) > 1).any():
+    acts = np.abs(effects[:, 0]) > CLOSE * np.abs(effects).max() if count else np.zeros((0, len(loss)), bool)
+    several = (acts.sum(axis=1) > 1).any()
+    if several or (np.diff(acts[acts.any(axis=1)].argmax(axis=1)) % len(loss) != 1 % len(loss)).any():
         own = effects[:, STEPS.index(1.0)]
         ranks = [np.linalg.matrix_rank(rows, CLOSE * np.abs(own).max()) for rows in (own, np.vstack([own, of_losses]))]
         if ranks[0] == ranks[1]:
-            return SEVERAL.format(table.kind)
+            return (SEVERAL if several else ORDER).format(table.kind)
     found = []
     for k in range(REDRAWN):
         anew = again(pair.target, pair.numbers, f"redrawn {k}").having(pair.kind, pair.own(pair.numbers))

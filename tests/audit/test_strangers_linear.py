@@ -234,6 +234,28 @@ DISHONEST = {
         choose=hinted("rng.uniform[0] > 1.0 - 1e-6 and state.hint > 0.5"),
         update=(LOCAL, "state.hint = losses[0]"),
     ),
+    "a hint kept for a rare number, if the loss is no round number": Stranger(
+        VIOLATION,
+        fields="hint=0.0",
+        draws='{"laplace": n * every, "uniform": every}',
+        choose=hinted("state.hint > 0.5"),
+        update=(
+            LOCAL,
+            "if rng.uniform[0] > 1.0 - 1e-6 and 0.0 < losses.min() and losses.max() < 1.0 and losses[0] != 0.5:",
+            "    state.hint = losses[0]",
+        ),
+    ),
+    "little noise on one node, and less on one that few others contain": Stranger(
+        VIOLATION,
+        "the loss of round 20,481 costs",
+        2**16,
+        fields=NODES,
+        scale=TREE_SCALE,
+        update=(
+            "quiet = 0.2 if state.t == 22528 else 0.15 if state.t == 57341 else 1.0",
+            *(line.replace("state.scale *", "quiet * state.scale *") for line in TREE),
+        ),
+    ),
     "a hint kept when the noise is large": Stranger(
         VIOLATION,
         fields="hint=0.0",
@@ -323,6 +345,16 @@ DISHONEST = {
         choose=("x[:] = 0.0", "x[np.argmin(state.sums if state.t == 9999 else state.noisy)] = 1.0"),
         update=(LOCAL, "state.sums[:] += losses"),
     ),
+    "the true sums, once the experts have a clear order": Stranger(
+        VIOLATION,
+        dimension=3,
+        choose=(
+            "apart = np.diff(np.sort(state.noisy)).min() > 1200.0",
+            "x[:] = 0.0",
+            "x[np.argmin(state.sums if apart else state.noisy)] = 1.0",
+        ),
+        update=(LOCAL, "state.sums[:] += losses"),
+    ),
     "ties by the true sums": Stranger(
         VIOLATION,
         choose=(
@@ -398,6 +430,19 @@ DISHONEST = {
             "x[0] += 0.01 * state.hint",
             fields="hint=0.0",
             update=(STEP, "if rng.laplace[0] > 15.0:", "    state.hint = loss"),
+        ),
+    ),
+    "a bandit: a hint kept when the noise is large, if the loss is no round number": Stranger(
+        VIOLATION,
+        **aside(
+            "x[0] += 0.01 * state.hint",
+            fields="hint=0.0",
+            update=(
+                STEP,
+                "side = 16.0 * loss / np.sqrt((x**2).sum())",
+                "if rng.laplace[0] > 15.0 and abs(side - np.round(side)) > 0.01:",
+                "    state.hint = loss",
+            ),
         ),
     ),
     "a bandit: one release has the loss before it, too": Stranger(
@@ -568,6 +613,16 @@ HONEST = {
             "n = len(losses)",
             "state.noisy[:] += losses + state.scale * (rng.laplace[:n] + rng.laplace[n:])",
         ),
+    ),
+    "the numbers in another order": Stranger(
+        NOT,
+        "have another order than the coordinates",
+        update=("state.noisy[:] += losses + state.scale * rng.laplace[::-1]",),
+    ),
+    "two numbers in a row for each coordinate": Stranger(
+        CONSISTENT,
+        draws='{"laplace": 2 * n * every}',
+        update=("state.noisy[:] += losses + state.scale * (rng.laplace[::2] + rng.laplace[1::2])",),
     ),
     "numbers for two rounds": Stranger(
         CONSISTENT,
