@@ -85,7 +85,7 @@ FOUND = {  # the round, the level and the field in question
     ("dp_ftrl, BLT", "no noise after round 1,000"): ["no noise of its own hides the loss of round 1,001"],
     ("dp_ftrl, BLT", "leader of the true prefix, late"): ["in round 40,001,", "losses act through prefix of"],
     ("dp_ftrl, BLT", "hint beside the prefix"): ["in round 1,000,", "losses act through kept of"],
-    ("dp_ftrl, Honaker", "μ of half of the rounds"): ["of round 86 costs ε = 1.067"],
+    ("dp_ftrl, Honaker", "μ of half of the rounds"): ["costs ε = 1.067"],
     ("dp_ftrl, Honaker", "leader of the true prefix"): ["losses act through prefix of"],
     ("dp_ftrl, square root", "|c| of half of the rounds"): ["of round 1 costs ε = 1.045"],
     ("dp_ftrl, smooth", "√(h - w) for h - w"): ["costs ε = 1.414, where 1 is allowed"],
