@@ -166,7 +166,7 @@ FEW = CONFIG.replace("65536", "16")  # rounds, for plain Python
 def test_an_honest_learner_is_not_accused_in_a_short_game(tmp_path):
     found = audited(tmp_path, OWN, FEW, budget=2**10)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert "3 of 16 rounds" in found["played"] and found["assumed"] == ""
+    assert "4 of 16 rounds" in found["played"] and found["assumed"] == ""
 
 
 ONE_BY_ONE = "wide * scale * rng.standard_normal()", "+ scale * rng.standard_normal()"
@@ -191,7 +191,7 @@ def test_several_numbers_may_be_drawn_at_once(tmp_path):
 def test_an_honest_learner_is_not_accused_in_the_configured_game(tmp_path):
     found = audited(tmp_path, OWN)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert "2 of 65,536 rounds" in found["played"] and found["assumed"].startswith("records cost at most what the ")
+    assert "3 of 65,536 rounds" in found["played"] and found["assumed"].startswith("records cost at most what the ")
 
 
 SHOWN = ["exact sums past the view", "a hint of middle rewards", "noise by the data"]  # by a short game, too
